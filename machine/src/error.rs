@@ -148,7 +148,7 @@ pub enum Problem {
     Row {
         /// Mnemonic of the row, or its number.
         row: String,
-        /// What is wrong with it.
+        /// Flaw of the row.
         flaw: RowFlaw,
     },
     /// A machine that is its own base.

@@ -110,11 +110,15 @@ impl<'a> Isa<'a> {
         }
     }
 
+    /// Iterates over the operations that are rows of machine files.
+    pub fn operations(self) -> impl Iterator<Item = Op> + use<'a> {
+        self.rows.iter().map(|row| Op::User(*row))
+    }
+
     /// Iterates over the operations of a mnemonic that are rows of machine files.
     pub(crate) fn named(self, mnemonic: &str) -> impl Iterator<Item = Op> {
-        let found = self.rows.iter();
-        let found = found.filter(move |row| row.definition().mnemonic == mnemonic);
-        found.map(|row| Op::User(*row))
+        let named = move |op: &Op| op.row().mnemonic == mnemonic;
+        self.operations().filter(named)
     }
 }
 
@@ -134,7 +138,7 @@ mod tests {
     use super::*;
     use crate::isa::Kind;
 
-    /// What machine files know of forms is what the table says of them.
+    /// Machine files know of forms what the table says of them.
     #[test]
     fn forms_of_rows_are_forms_of_the_table() {
         for one in RowForm::ALL {

@@ -37,7 +37,7 @@ pub enum MachineMismatch {
         row: String,
         /// Its opcode.
         opcode: u8,
-        /// What the machine has instead.
+        /// Description of what the machine has instead.
         has: String,
         /// Name of the machine.
         machine: String,

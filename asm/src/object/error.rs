@@ -60,7 +60,7 @@ pub enum ObjectError {
         "`.note.cp2` holds rows of a machine file that cannot be read: assemble the source again\n{reason}"
     )]
     Rows {
-        /// What is wrong with them.
+        /// Problem of the text.
         reason: String,
     },
     /// An extension of that name does not exist.

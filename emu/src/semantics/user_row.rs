@@ -1,4 +1,4 @@
-//! Rows of machine files: the values of a row's expression, by the primitives on lanes.
+//! Rows of machine files: values of their expressions, on lanes.
 
 use crate::alu::Alu;
 use cp2_machine::{LaneFlow, LaneNode, Primitive};

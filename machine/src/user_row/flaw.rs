@@ -1,4 +1,4 @@
-//! What is wrong with a row of a machine file.
+//! Flaws of a row of a machine file, and their remedies.
 
 use crate::error::suggest;
 use crate::user_row::{Primitive, RowForm};
@@ -12,15 +12,15 @@ pub enum RowFlaw {
     Syntax {
         /// Character of the text, from 1.
         column: usize,
-        /// What stands there.
+        /// Text that stands there.
         found: String,
-        /// What may stand there.
+        /// Text that may stand there.
         expected: &'static str,
     },
     /// Expressions are nested too deep, or there is too much of them.
     #[error("`lanes` has more than {most} {what}")]
     TooLong {
-        /// What is counted.
+        /// Things that are counted.
         what: &'static str,
         /// Most that there may be.
         most: usize,
@@ -34,9 +34,9 @@ pub enum RowFlaw {
     /// Something that rows cannot say.
     #[error("a row cannot say `{name}`: {what}")]
     Unsayable {
-        /// What was written.
+        /// Text as written.
         name: String,
-        /// What it would be.
+        /// Reason why rows cannot say it.
         what: &'static str,
     },
     /// A primitive with too few arguments, or with too many.
@@ -110,7 +110,7 @@ pub enum RowFlaw {
     /// A class that does not compute this.
     #[error("{what} is more than an operation of the class {class} computes")]
     Class {
-        /// What the row does.
+        /// Chain of the row.
         what: String,
         /// The class.
         class: crate::Class,
@@ -120,9 +120,9 @@ pub enum RowFlaw {
     Field {
         /// The key.
         key: &'static str,
-        /// What was found.
+        /// Value found.
         found: String,
-        /// What is expected.
+        /// Values that are expected.
         expected: String,
     },
     /// A row without one of its fields.

@@ -1,6 +1,6 @@
 //! The expression of a row as operations on single lanes, each computed once.
 
-use super::parse::{Expression, LaneIndex, Number, Statement, unsayable_word};
+use super::parse::{Expression, LaneConstant, LaneIndex, Statement, unsayable_word};
 use super::primitive::ArgumentKind;
 use super::{Primitive, RowFlaw, RowForm};
 use crate::Class;
@@ -255,8 +255,12 @@ impl Builder {
 
     fn expression(&mut self, expression: &Expression, own: usize) -> Result<u16, RowFlaw> {
         match expression {
-            Expression::Number(Number::Float(value)) => self.place(Value::Float(value.to_bits())),
-            Expression::Number(Number::Integer(value)) => self.place(Value::Integer(*value as u32)),
+            Expression::Constant(LaneConstant::Float(value)) => {
+                self.place(Value::Float(value.to_bits()))
+            }
+            Expression::Constant(LaneConstant::Integer(value)) => {
+                self.place(Value::Integer(*value as u32))
+            }
             Expression::Name(name) => self.lane_of(name, None, own),
             Expression::Indexed(name, lane) => self.lane_of(name, Some(*lane), own),
             Expression::Call(name, arguments) => {
@@ -295,12 +299,14 @@ impl Builder {
         kind: ArgumentKind,
     ) -> Result<(), RowFlaw> {
         let (found, expected) = match (self.values[usize::from(place)], kind) {
-            (Value::Integer(bits), ArgumentKind::Float) => {
-                (Number::Integer((bits as i32).into()), "a float such as 2.0")
-            }
-            (Value::Float(bits), ArgumentKind::Integer) => {
-                (Number::Float(f32::from_bits(bits)), "an integer such as 2")
-            }
+            (Value::Integer(bits), ArgumentKind::Float) => (
+                LaneConstant::Integer((bits as i32).into()),
+                "a float such as 2.0",
+            ),
+            (Value::Float(bits), ArgumentKind::Integer) => (
+                LaneConstant::Float(f32::from_bits(bits)),
+                "an integer such as 2",
+            ),
             _ => return Ok(()),
         };
         Err(RowFlaw::Constant {

@@ -29,7 +29,7 @@ pub(super) enum LaneIndex {
 
 /// A constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Number {
+pub(super) enum LaneConstant {
     Float(f32),
     /// An integer of 32 bits, signed or not.
     Integer(i64),
@@ -37,7 +37,7 @@ pub(super) enum Number {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Expression {
-    Number(Number),
+    Constant(LaneConstant),
     Name(String),
     Indexed(String, LaneIndex),
     Call(String, Vec<Expression>),
@@ -148,13 +148,13 @@ fn close(text: &str) -> Parsed<'_, ()> {
     Ok((text, ()))
 }
 
-fn number(text: &str) -> Parsed<'_, Number> {
+fn number(text: &str) -> Parsed<'_, LaneConstant> {
     let (rest, negative) = opt(one_of("+-")).parse(text)?;
     let negative = negative == Some('-');
     let hex = |c: char| c.is_ascii_hexdigit();
     if let (rest, Some(digits)) = opt(preceded(tag("0x"), take_while1(hex))).parse(rest)? {
         return match u32::from_str_radix(digits, 16) {
-            Ok(value) if !negative => Ok((rest, Number::Integer(value.into()))),
+            Ok(value) if !negative => Ok((rest, LaneConstant::Integer(value.into()))),
             _ => out_of_range(text, &text[..text.len() - rest.len()]),
         };
     }
@@ -167,17 +167,17 @@ fn number(text: &str) -> Parsed<'_, Number> {
     if point.is_none() && exponent.is_none() {
         let range = i64::from(i32::MIN)..=i64::from(u32::MAX);
         return match literal.parse::<i64>() {
-            Ok(value) if range.contains(&value) => Ok((behind, Number::Integer(value))),
+            Ok(value) if range.contains(&value) => Ok((behind, LaneConstant::Integer(value))),
             _ => out_of_range(text, literal),
         };
     }
     match literal.parse::<f32>() {
-        Ok(value) if value.is_finite() => Ok((behind, Number::Float(value))),
+        Ok(value) if value.is_finite() => Ok((behind, LaneConstant::Float(value))),
         _ => out_of_range(text, literal),
     }
 }
 
-fn out_of_range<'a>(text: &'a str, literal: &str) -> Parsed<'a, Number> {
+fn out_of_range<'a>(text: &'a str, literal: &str) -> Parsed<'a, LaneConstant> {
     let problem = RowFlaw::Field {
         key: "lanes",
         found: literal.to_owned(),
@@ -200,7 +200,7 @@ fn expression(text: &str, depth: usize) -> Parsed<'_, Expression> {
     let (text, _) = multispace0(text)?;
     if text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+') {
         let (text, number) = expect("a number", number)(text)?;
-        return Ok((text, Expression::Number(number)));
+        return Ok((text, Expression::Constant(number)));
     }
     let (text, name) = expect("a call, an operand with a lane, a name or a number", name)(text)?;
     let (after, indexed) = mark("[")(text)?;
@@ -349,7 +349,7 @@ impl fmt::Display for LaneIndex {
     }
 }
 
-impl fmt::Display for Number {
+impl fmt::Display for LaneConstant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // The shortest text that reads back to the number; it has a point or an exponent.
@@ -363,7 +363,7 @@ impl fmt::Display for Number {
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(number) => number.fmt(f),
+            Self::Constant(number) => number.fmt(f),
             Self::Name(name) => f.write_str(name),
             Self::Indexed(name, lane) => write!(f, "{name}[{lane}]"),
             Self::Call(name, arguments) => {

@@ -28,6 +28,11 @@ macro_rules! primitives {
                 match self { $(Self::$name => $text),* }
             }
 
+            /// Returns one line of documentation.
+            pub(crate) const fn doc(self) -> &'static str {
+                match self { $(Self::$name => $doc),* }
+            }
+
             /// Returns the kinds of the arguments.
             pub(crate) const fn arguments(self) -> &'static [ArgumentKind] {
                 match self { $(Self::$name => &[$(ArgumentKind::$kind),*]),* }
@@ -83,12 +88,18 @@ primitives! {
     Shl "shl" [Bits Integer] (0, 0, 0) "`a` shifted left by `b`.";
     Shr "shr" [Bits Integer] (0, 0, 0) "`a` shifted right by `b`, zeros in.";
     Sar "sar" [Bits Integer] (0, 0, 0) "`a` shifted right by `b`, sign in.";
-    Select "select" [Bits Bits Bits] (0, 0, 0) "Where the first argument has ones the second, else the third.";
+    Select "select" [Bits Bits Bits] (0, 0, 0) "Where `a` has ones `b`, else `c`.";
     Fneg "fneg" [Float] (0, 0, 0) "Flips the sign bit.";
     Fabs "fabs" [Float] (0, 0, 0) "Clears the sign bit.";
 }
 
 impl Primitive {
+    /// Returns the text of a call: `fadd(a, b)`.
+    pub(crate) fn call(self) -> String {
+        let names = &["a", "b", "c"][..self.arguments().len().min(3)];
+        format!("{}({})", self.name(), names.join(", "))
+    }
+
     /// Returns the primitive of a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {

@@ -1,4 +1,4 @@
-//! Joins the rows of a file to those of its base: opcodes, and rows that replace others.
+//! Joins the rows of a file to those of its base, and gives opcodes.
 
 use super::{OPCODES, RowDefinition, RowFlaw, RowSetting, UserRow};
 use crate::Machine;

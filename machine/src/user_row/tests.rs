@@ -1,6 +1,6 @@
 //! Tests of the expressions of rows.
 
-use super::parse::{Expression, LaneIndex, Number, Statement, parse, print};
+use super::parse::{Expression, LaneConstant, LaneIndex, Statement, parse, print};
 use super::{Primitive, RowForm, flow};
 use proptest::prelude::*;
 
@@ -12,12 +12,12 @@ fn lane() -> impl Strategy<Value = LaneIndex> {
     ]
 }
 
-fn number() -> impl Strategy<Value = Number> {
+fn number() -> impl Strategy<Value = LaneConstant> {
     let float = any::<u32>().prop_map(f32::from_bits);
     let float = float.prop_filter("a literal is finite", |value| value.is_finite());
     prop_oneof![
-        float.prop_map(Number::Float),
-        (i64::from(i32::MIN)..=i64::from(u32::MAX)).prop_map(Number::Integer),
+        float.prop_map(LaneConstant::Float),
+        (i64::from(i32::MIN)..=i64::from(u32::MAX)).prop_map(LaneConstant::Integer),
     ]
 }
 
@@ -30,7 +30,7 @@ fn name() -> impl Strategy<Value = String> {
 
 fn expression() -> impl Strategy<Value = Expression> {
     let leaf = prop_oneof![
-        number().prop_map(Expression::Number),
+        number().prop_map(Expression::Constant),
         name().prop_map(Expression::Name),
         (name(), lane()).prop_map(|(name, lane)| Expression::Indexed(name, lane)),
     ];
@@ -50,7 +50,7 @@ fn statements() -> impl Strategy<Value = Vec<Statement>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// What is printed is read to the same statements; constants keep their bits.
+    /// Printed statements are read to the same ones; constants keep their bits.
     #[test]
     fn statements_survive_their_text(all in statements()) {
         let text = print(&all);
@@ -129,7 +129,7 @@ fn units_are_counted_from_the_expression() {
         counts(RowForm::P3, "d[i] = fmul(a[0], b[0])"),
         (1, 0, (1, 0))
     );
-    // Of the name only lane 0 is used.
+    // Only lane 0 of the name is used.
     assert_eq!(
         counts(RowForm::Q2, "t = fadd(a[i], 1.0); d[i] = t[0]"),
         (0, 1, (1, 0))

@@ -225,7 +225,7 @@ fn what_is_wrong_is_said() {
         "d[i] = fadd(a[i], fadd(b[i], 1.0))",
         &["a chain of 2 stages", "class add", "`latency`"],
     );
-    // What cannot be said.
+    // Things that cannot be said.
     lanes(
         "d[i] = fadd(ldp(a[i]), b[i])",
         &["a row cannot say `ldp`: rows have no access to memory"],
