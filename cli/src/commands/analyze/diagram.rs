@@ -24,7 +24,6 @@ fn letter(on: WaitOn) -> char {
             Class::Load => 'l',
             Class::Gather => 'g',
             Class::Unaligned => 'w',
-            Class::Exchange => 'r',
             Class::ScalarLoad => 's',
             Class::Scalar => 'x',
             Class::Control => 'c',
