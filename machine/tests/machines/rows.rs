@@ -339,3 +339,19 @@ fn opcodes_and_operands_tell_rows_apart() {
         "{error}"
     );
 }
+
+/// Rows that documents show are machine files.
+#[test]
+fn rows_of_documents_are_read() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = Vec::new();
+    for document in ["../CONTRIBUTING.md", "src/manual.md"] {
+        let text = std::fs::read_to_string(folder.join(document)).unwrap();
+        for block in text.split("```toml\n").skip(1) {
+            let block = block.split("```").next().unwrap_or("");
+            let rows = parse(block).cp2.rows;
+            found.extend(rows.iter().map(|row| row.definition().mnemonic.as_str()));
+        }
+    }
+    assert_eq!(found, ["relu", "axpy"]);
+}
