@@ -36,7 +36,7 @@ pub use include::{Include, IncludeFiles, shipped};
 
 use crate::diag::Diagnostics;
 use crate::expr::Value;
-use crate::isa::{Slot, Word};
+use crate::isa::{Isa, Slot, Word};
 use crate::source::Source;
 use crate::syntax::{self, Parser};
 use cp2_machine::Machine;
@@ -76,6 +76,13 @@ pub struct Options<'a> {
     pub include: Option<&'a dyn Include>,
 }
 
+impl Options<'_> {
+    /// Returns the instructions of the machine; those of the table where there is no machine.
+    pub(crate) fn isa(&self) -> Isa<'_> {
+        self.machine.map_or(Isa::BASE, Isa::of)
+    }
+}
+
 /// Assembles a source.
 ///
 /// # Errors
@@ -100,8 +107,12 @@ fn attempt(source: &Source, options: &Options<'_>, folds: bool) -> Result<Assemb
 /// # Errors
 /// All errors of the word.
 pub fn assemble_word(text: &str, pc: u16) -> Result<Word, Diagnostics> {
-    let options = Options::default();
-    let mut assembler = Assembler::new(&options);
+    assemble_word_for(text, pc, &Options::default())
+}
+
+/// Assembles one word with the instructions of a machine.
+fn assemble_word_for(text: &str, pc: u16, options: &Options<'_>) -> Result<Word, Diagnostics> {
+    let mut assembler = Assembler::new(options);
     match assembler.single(text, pc) {
         Ok(word) if !assembler.sink.has_errors() => Ok(word),
         Ok(_) => Err(assembler.sink.finish(&assembler.map).0),
@@ -151,7 +162,11 @@ impl Assembler<'_> {
         let slots = Parser::new(&tokens, &self.names, symbols::GLOBAL).word()?;
         let mut selected = Vec::new();
         for source in slots.insts {
-            selected.push(select::select(source, std::iter::empty())?);
+            selected.push(select::select(
+                source,
+                self.options.isa(),
+                std::iter::empty(),
+            )?);
         }
         line::one_per_slot(&selected)?;
         let mut word = Word::NOP;

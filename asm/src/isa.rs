@@ -23,12 +23,16 @@ mod reg;
 mod table;
 #[cfg(test)]
 mod tests;
+mod user;
 
 pub use code::{DecodeError, Word};
 pub use form::{Address, AddressOperand, Field, Form, Kind, Mode, Operand, OwnAddress, Role, Slot};
 pub(crate) use reg::index;
 pub use reg::{Reg, RegSet, SCALARS, Scalar};
 pub use table::{Op, Row};
+pub use user::Isa;
+
+use cp2_machine::Cp2;
 
 /// One decoded operation: a row of the table and its operand values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +72,16 @@ impl Inst {
     #[must_use]
     pub fn row(&self) -> &'static Row {
         self.op.row()
+    }
+
+    /// Returns the cycles from issue to the first issue that may read what the operation's unit writes.
+    #[must_use]
+    pub fn latency(&self, cp2: &Cp2) -> u64 {
+        let own = match self.op {
+            Op::User(row) => row.definition().latency,
+            _ => None,
+        };
+        own.unwrap_or(cp2.latency[self.row().class]).0.max(1)
     }
 
     /// Returns the registers that are read, including those of the address operand.

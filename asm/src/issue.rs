@@ -77,18 +77,19 @@ impl WordTiming {
     pub fn new(word: &Word, cp2: &Cp2) -> Self {
         let mut writes = [(RegSet::EMPTY, Class::Control, 0); WRITES];
         let mut next = writes.iter_mut();
-        let mut push = |set: RegSet, class: Class| {
+        let mut push = |set: RegSet, class: Class, latency: u64| {
             // A place is taken only by what is written: a word has more kinds of results than places.
             if set.is_empty() {
                 return;
             }
             if let Some(entry) = next.next() {
-                *entry = (set, class, cp2.latency[class].0.max(1));
+                *entry = (set, class, latency);
             }
         };
         for inst in [&word.arith, &word.mem] {
-            push(inst.writes(), inst.row().class);
-            push(inst.address_write(), Class::Scalar);
+            push(inst.writes(), inst.row().class, inst.latency(cp2));
+            let update = cp2.latency[Class::Scalar].0.max(1);
+            push(inst.address_write(), Class::Scalar, update);
         }
         let interval = |inst: &Inst| {
             let class = inst.row().class;

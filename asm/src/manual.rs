@@ -4,8 +4,9 @@ mod bits;
 mod purposes;
 mod rows;
 
-use crate::isa::{Form, Op, SCALARS, Scalar, Slot};
+use crate::isa::{Form, Isa, Op, SCALARS, Scalar, Slot};
 use cp2_machine::{Class, Machine};
+use std::collections::BTreeSet;
 
 /// Prose of the manual, with marks in double braces for the generated parts.
 const INTRO: &str = include_str!("manual/intro.md");
@@ -13,15 +14,21 @@ const INTRO: &str = include_str!("manual/intro.md");
 /// Returns the text of `docs/isa.md`.
 #[must_use]
 pub fn isa() -> String {
-    let machines: Vec<Machine> = Machine::names()
-        .into_iter()
-        .filter_map(Machine::builtin)
-        .collect();
+    let machines = Machine::names().into_iter().filter_map(Machine::builtin);
+    isa_of(&machines.collect::<Vec<_>>())
+}
+
+/// Returns the manual for these machines, with the rows that their files define.
+#[must_use]
+pub fn isa_of(machines: &[Machine]) -> String {
+    let own = machines.iter().flat_map(|m| Isa::of(m).operations());
+    let own: BTreeSet<Op> = own.collect();
+    let all: Vec<Op> = Op::ALL.iter().copied().chain(own).collect();
     let mut text = INTRO
         .replace("{{banks}}", &banks())
         .replace("{{word}}", &bits::word())
         .replace("{{address}}", &bits::address())
-        .replace("{{latencies}}", &latencies(&machines))
+        .replace("{{latencies}}", &latencies(machines))
         .replace("{{purposes}}", &purposes::list_purposes());
     for (slot, title) in [
         (Slot::Arith, "Arithmetic slot"),
@@ -30,13 +37,13 @@ pub fn isa() -> String {
         text += &format!("\n## {title}\n");
         // Forms in the order in which the table first uses them.
         let mut forms: Vec<Form> = Vec::new();
-        for form in Op::ALL.iter().map(|op| op.row().form) {
+        for form in all.iter().map(|op| op.row().form) {
             if form.slot() == slot && !forms.contains(&form) {
                 forms.push(form);
             }
         }
         for form in forms {
-            text += &rows::section(form, &machines);
+            text += &rows::section(form, &all, machines);
         }
     }
     text

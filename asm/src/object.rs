@@ -5,7 +5,7 @@
 //! | header | type `EXEC`, machine [`MACHINE`], entry point in bytes of program memory |
 //! | `.text` | the program words from program address 0; byte address = 8 x word address |
 //! | `.dmem`, one per segment | initial DMEM contents; the section's address is the DMEM byte address |
-//! | `.note.cp2` | owner `CP2`: type 1 the kernel ABI version (`u32`), type 2 the required extensions by name, one per line |
+//! | `.note.cp2` | owner `CP2`: type 1 the kernel ABI version (`u32`), type 2 the required extensions by name, one per line, type 3 the rows of machine files that words use, as `[[row]]` tables |
 //! | `.symtab` | labels of the program (in `.text`), DMEM labels (in `.dmem`), constants (`SHN_ABS`) |
 //! | `.debug_line`, `.debug_info`, `.debug_abbrev` | DWARF 4 line table: one row wherever the source line changes |
 //! | `.debug_expansions` | macros and counters that words came from, beside the line table |

@@ -3,8 +3,8 @@
 //! The assembler produces a program, an ELF file carries it, and a device loads it.
 
 use crate::expansion::ProgramExpansion;
-use crate::isa::{DecodeError, Kind, Word};
-use cp2_machine::Extensions;
+use crate::isa::{DecodeError, Isa, Kind, Word};
+use cp2_machine::{Extensions, UserRow};
 
 /// Version of the kernel ABI (`docs/abi.md`) that objects record.
 pub const ABI_VERSION: u32 = 3;
@@ -28,6 +28,8 @@ pub struct Program {
     pub entry: u16,
     /// Extensions the machine must have.
     pub requires: Extensions,
+    /// Rows of machine files that the program's words use: the machine must have the same.
+    pub rows: Vec<UserRow>,
 }
 
 /// A stretch of initialised DMEM.
@@ -159,6 +161,12 @@ impl Program {
         chain.map(phrase).collect::<Vec<_>>().join(", ")
     }
 
+    /// Returns the instructions that the program's words are made of.
+    #[must_use]
+    pub fn isa(&self) -> Isa<'_> {
+        Isa::with_rows(&self.rows)
+    }
+
     /// Decodes all words.
     ///
     /// # Errors
@@ -167,7 +175,7 @@ impl Program {
         self.words
             .iter()
             .enumerate()
-            .map(|(pc, &bits)| Word::decode(bits).map_err(|e| (pc, e)))
+            .map(|(pc, &bits)| self.isa().decode(bits).map_err(|e| (pc, e)))
             .collect()
     }
 
@@ -184,7 +192,8 @@ impl Program {
         all.words.resize(origin, 0);
         all.lines.resize(origin, Line::default());
         for (pc, &bits) in other.words.iter().enumerate() {
-            let moved = moved(bits, origin).map_err(|source| LinkError::Word { pc, source })?;
+            let moved = moved(other.isa(), bits, origin)
+                .map_err(|source| LinkError::Word { pc, source })?;
             all.words.push(moved);
         }
         let (files, expansions) = (self.files.len() as u32, self.expansions.len() as u32);
@@ -221,13 +230,28 @@ impl Program {
             }
         }
         all.requires = self.requires | other.requires;
+        for row in &other.rows {
+            let (new, opcode) = (row.definition(), row.definition().opcode);
+            let old = self
+                .rows
+                .iter()
+                .find(|old| old.definition().opcode == opcode);
+            match old.map(|old| old.definition()) {
+                None => all.rows.push(*row),
+                Some(old) if old.essence() == new.essence() => {}
+                Some(old) => {
+                    let (one, other) = (old.mnemonic.clone(), new.mnemonic.clone());
+                    return Err(LinkError::Row { one, other, opcode });
+                }
+            }
+        }
         Ok(all)
     }
 }
 
 /// Moves a word by `origin` words: adjusts its branch target.
-fn moved(bits: u64, origin: usize) -> Result<u64, DecodeError> {
-    let mut word = Word::decode(bits)?;
+fn moved(isa: Isa<'_>, bits: u64, origin: usize) -> Result<u64, DecodeError> {
+    let mut word = isa.decode(bits)?;
     let mut operands = word.mem.row().form.operands().iter();
     if operands.any(|operand| matches!(operand.kind, Kind::Target)) {
         // The target saturates: a program that is too long is refused by the machine that loads it.
@@ -247,6 +271,19 @@ pub enum LinkError {
     Data {
         /// First DMEM address that both have data at.
         address: u32,
+    },
+    /// Rows of machine files that the two programs use have one opcode.
+    #[error(
+        "row `{one}` of the first program and row `{other}` of the second have opcode {opcode} in common: \
+             assemble both for one machine"
+    )]
+    Row {
+        /// Mnemonic in the first program.
+        one: String,
+        /// Mnemonic in the second program.
+        other: String,
+        /// The opcode.
+        opcode: u8,
     },
     /// A word of the second program is invalid.
     #[error("word {pc} of the second program: {source}")]

@@ -252,6 +252,7 @@ pub fn any_program(words: usize) -> impl Strategy<Value = Program> {
                 requires: words
                     .iter()
                     .fold(Extensions::empty(), |all, word| all | word.requires()),
+                rows: Vec::new(),
             }
         })
 }

@@ -26,7 +26,7 @@ mod state;
 use crate::core::fault::FaultKind;
 use code::CountedCode;
 use cp2_asm::flow::{Flow, FlowError};
-use cp2_asm::isa::{DecodeError, Scalar, Word};
+use cp2_asm::isa::{DecodeError, Isa, Scalar, Word};
 use cp2_machine::Machine;
 use decided::CountsByAnswer;
 use repeat::Repeats;
@@ -169,7 +169,9 @@ impl Counter {
         machine: &Machine,
     ) -> Result<Self, Uncounted> {
         let decode = |(pc, &bits): (usize, &u64)| {
-            Word::decode(bits).map_err(|source: DecodeError| FlowError::Word { pc, source })
+            Isa::of(machine)
+                .decode(bits)
+                .map_err(|source: DecodeError| FlowError::Word { pc, source })
         };
         let decoded = words.iter().enumerate().map(decode);
         let decoded: Vec<Word> = decoded.collect::<Result<_, _>>()?;

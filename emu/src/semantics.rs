@@ -17,3 +17,4 @@ pub mod double;
 pub mod elementary;
 pub mod exchange;
 pub mod scalar;
+mod user_row;

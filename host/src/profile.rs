@@ -14,7 +14,6 @@ pub use loops::LoopProfile;
 pub use words::WordProfile;
 
 use cp2_asm::Program;
-use cp2_asm::isa::Word;
 use cp2_emu::{Cause, Causes, Counters, Work};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -68,7 +67,7 @@ impl CodeCost {
         let decoded = program
             .words
             .get(pc)
-            .and_then(|&bits| Word::decode(bits).ok());
+            .and_then(|&bits| program.isa().decode(bits).ok());
         if let Some(decoded) = decoded {
             let work = Work::count_issue(&decoded, counters.sections);
             self.work.add(&work, word.words);

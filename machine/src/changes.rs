@@ -2,16 +2,20 @@
 //!
 //! Changes stand in order behind the name of the machine that they change, each behind a `+`: the name of an
 //! extension, or `KEY=VALUE`. A value is a number and its unit (which may be left out where a parameter has only
-//! one), or `x2` for twice what the machine has.
+//! one), or `x2` for twice what the machine has. `rows=FILE` takes the rows of another machine file.
 
 use crate::error::{File, MachineError, Place, Problem, suggest};
 use crate::provenance::{Origin, Source};
 use crate::quantity::{Quantity, Value, parse_exact, scaled};
 use crate::read::{Layer, MAX_NAME, Setting, in_name};
 use crate::table::{EXTENSION_ROWS, Row, all_rows};
+use crate::user_row::{RowSetting, settle_rows};
 use crate::{Extensions, Machine, check};
 use std::ops::Range;
 use std::sync::Arc;
+
+/// The change that takes the rows of a machine file.
+const ROWS: &str = "rows=";
 
 impl Machine {
     /// Returns this machine with the changes of a text such as `section-addressing+dma.granule=4B`.
@@ -44,6 +48,7 @@ impl Machine {
             note: None,
             base: Some((self.name.clone(), place(&file, 0..at))),
             settings: Vec::new(),
+            rows: Vec::new(),
         };
         let (mut name, mut shown) = (self.name.clone(), Vec::new());
         let mut begin = at + 1;
@@ -51,6 +56,13 @@ impl Machine {
             let span = begin..begin + piece.len();
             begin = span.end + 1;
             let fail = |problem| MachineError::new(problem, Some(place(&file, span.clone())));
+            if let Some(path) = piece.strip_prefix(ROWS) {
+                self.take_rows(path, &place(&file, span))?;
+                name.push('+');
+                name.extend(piece.chars().map(|c| if in_name(c) { c } else { '_' }));
+                shown.push(format!("the rows of {path}"));
+                continue;
+            }
             let (index, row, value) = parse_change(&self, piece).map_err(fail)?;
             let before = (row.get)(&self);
             (row.set)(&mut self, value);
@@ -86,6 +98,24 @@ impl Machine {
             Ok(self)
         } else {
             Err(MachineError { problems })
+        }
+    }
+
+    /// Takes the rows of another machine file, and nothing else of it.
+    fn take_rows(&mut self, path: &str, place: &Place) -> Result<(), MachineError> {
+        let rows = Self::load(path)?.cp2.rows;
+        if rows.is_empty() {
+            let path = path.to_owned();
+            return Err(MachineError::new(
+                Problem::NoRows { path },
+                Some(place.clone()),
+            ));
+        }
+        let settings: Vec<RowSetting> = rows.iter().map(|row| row.setting(place)).collect();
+        let problems = settle_rows(self, &settings);
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(MachineError { problems }),
         }
     }
 
@@ -162,7 +192,10 @@ fn unknown(name: &str) -> Problem {
         suggestion,
         known: flags
             .into_iter()
-            .chain(["KEY=VALUE with a key of `cp2 machines show vm7`".to_owned()])
+            .chain([
+                "KEY=VALUE with a key of `cp2 machines show vm7`".to_owned(),
+                "rows=FILE with a machine file".to_owned(),
+            ])
             .collect(),
     }
 }

@@ -1,5 +1,6 @@
 //! Problems of a machine file, with their places and remedies.
 
+use crate::RowFlaw;
 use codespan_reporting::diagnostic::{Diagnostic, Label};
 use codespan_reporting::files::SimpleFile;
 use codespan_reporting::term;
@@ -137,6 +138,12 @@ pub enum Problem {
         /// The units it may have.
         units: Vec<&'static str>,
     },
+    /// A machine file that was to give its rows has none.
+    #[error("`{path}` has no rows")]
+    NoRows {
+        /// The file.
+        path: String,
+    },
     /// A change without text.
     #[error("a change is empty")]
     EmptyChange,
@@ -145,6 +152,14 @@ pub enum Problem {
     Missing {
         /// The parameters.
         keys: Vec<String>,
+    },
+    /// A row of the instruction table that is wrong.
+    #[error("row `{row}`: {flaw}")]
+    Row {
+        /// Mnemonic of the row, or its number.
+        row: String,
+        /// Flaw of the row.
+        flaw: RowFlaw,
     },
     /// A machine that is its own base.
     #[error("cycle of bases: {}", chain.join(" -> "))]
@@ -231,12 +246,16 @@ impl Problem {
                 ),
                 None => format!("write {key}=NAME"),
             },
+            Self::NoRows { .. } => {
+                "give a machine file with [[row]] tables, as docs/machine.md describes them".into()
+            }
             Self::EmptyChange => {
                 "write NAME+EXTENSION or NAME+KEY=VALUE, as in vm7+dma.granule=4B".into()
             }
             Self::Missing { .. } => {
                 "set them, or start from another machine with base = \"vm7\"".into()
             }
+            Self::Row { flaw, .. } => flaw.help(),
             Self::BaseCycle { .. } => {
                 "one of these files must not have a base, or a built-in one".into()
             }

@@ -39,6 +39,7 @@ mod show;
 mod table;
 mod text;
 mod units;
+mod user_row;
 
 pub use class::{Class, ClassMap};
 pub use ease::More;
@@ -53,3 +54,7 @@ pub use show::Parameter;
 pub use table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS, Range, Row, RowCondition};
 pub use text::{TextError, decode_text};
 pub use units::{Bytes, Cycles, Ratio, Ticks, TimeBase};
+pub use user_row::{
+    LaneFlow, LaneNode, Primitive, ROW_MAJOR, RowDefinition, RowFlaw, RowForm, SECTION_UNITS,
+    UserRow,
+};

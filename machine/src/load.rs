@@ -2,6 +2,7 @@
 
 use crate::error::{File, MachineError, Place, Problem, suggest};
 use crate::read::{Layer, name_of_stem, read};
+use crate::user_row::settle_rows;
 use crate::{Machine, check, decode_text};
 use std::fs;
 use std::io::Read;
@@ -142,8 +143,10 @@ fn build(name: &str, text: String, chain: &mut Vec<PathBuf>) -> Result<Machine, 
         Some((base, place)) => Some(resolve(base, folder, Some(place), chain)?),
         None => None,
     };
-    let machine = apply(&layer, base, Path::new(name));
-    let problems = check::check(&machine, &layer);
+    let mut machine = apply(&layer, base, Path::new(name));
+    let mut problems = settle_rows(&mut machine, &layer.rows);
+    machine.hash = machine.compute_hash();
+    problems.extend(check::check(&machine, &layer));
     if problems.is_empty() {
         Ok(machine)
     } else {
@@ -154,10 +157,14 @@ fn build(name: &str, text: String, chain: &mut Vec<PathBuf>) -> Result<Machine, 
 fn apply(layer: &Layer, base: Option<Machine>, path: &Path) -> Machine {
     let changes = layer.settings.len();
     let mut machine = base.unwrap_or_else(Machine::blank);
-    let default_description = match (&layer.base, changes) {
-        (Some((base, _)), 1) => format!("{base} with 1 parameter changed"),
-        (Some((base, _)), n) => format!("{base} with {n} parameters changed"),
-        (None, _) => String::new(),
+    let default_description = match (&layer.base, changes, layer.rows.len()) {
+        (Some((base, _)), 1, 0) => format!("{base} with 1 parameter changed"),
+        (Some((base, _)), n, 0) => format!("{base} with {n} parameters changed"),
+        (Some((base, _)), 0, rows) => format!("{base} with rows of its own: {rows}"),
+        (Some((base, _)), n, rows) => {
+            format!("{base} with parameters changed: {n}, and rows of its own: {rows}")
+        }
+        (None, ..) => String::new(),
     };
     machine.description = layer.description.clone().unwrap_or(default_description);
     machine.name = layer.name.clone().unwrap_or_else(|| {
@@ -172,7 +179,6 @@ fn apply(layer: &Layer, base: Option<Machine>, path: &Path) -> Machine {
         machine.provenance.0[setting.index] = setting.origin.clone();
     }
     machine.settle_extensions();
-    machine.hash = machine.compute_hash();
     machine
 }
 

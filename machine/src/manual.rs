@@ -1,7 +1,7 @@
 //! Generates `docs/machine.md` from the parameter table.
 
 use crate::table::{EXTENSION_ROWS, NETWORK_ROWS, ROWS};
-use crate::{Extensions, Machine};
+use crate::{Extensions, Machine, Primitive, RowForm};
 use std::fmt::Write;
 
 /// Returns the text of `docs/machine.md`.
@@ -15,6 +15,25 @@ pub fn manual() -> String {
         .replace("{parameters}", parameter_tables().trim_end())
         .replace("{extensions}", &extensions.join(", "))
         .replace("{of-extensions}", extension_table().trim_end())
+        .replace("{row-forms}", &row_forms())
+        .replace("{primitives}", primitive_table().trim_end())
+}
+
+fn row_forms() -> String {
+    RowForm::ALL
+        .map(|form| format!("`{}`", form.name()))
+        .join(", ")
+}
+
+/// Returns the table of the primitives that rows are made of.
+fn primitive_table() -> String {
+    let mut out = "| primitive | multiplies | adds | value |\n|---|---|---|---|\n".to_owned();
+    for one in Primitive::ALL {
+        let (call, muls, adds) = (one.call(), one.muls(), one.adds());
+        // Writing to a String cannot fail.
+        let _ = writeln!(out, "| `{call}` | {muls} | {adds} | {} |", one.doc());
+    }
+    out
 }
 
 /// Returns the table of the parameters that extensions bring, with their values on the built-in machines.

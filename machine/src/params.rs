@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::quantity::gcd;
 use crate::{
-    Bytes, Class, ClassMap, Cycles, Extensions, NetworkParameters, Provenance, Ratio, TimeBase,
+    Bytes, Class, ClassMap, Cycles, Extensions, NetworkParameters, Provenance, Ratio,
+    SECTION_UNITS, TimeBase, UserRow,
 };
 
 /// A complete, validated machine. Serialises as the text of its machine file, so that a machine that is read
@@ -67,6 +68,8 @@ pub struct Cp2 {
     pub loop_back: Cycles,
     /// Optional instructions and memory features that the machine has.
     pub extensions: Extensions,
+    /// Instructions that the machine file defines, by opcode.
+    pub rows: Vec<UserRow>,
 }
 
 impl Cp2 {
@@ -80,12 +83,26 @@ impl Cp2 {
         }
     }
 
-    /// Returns the peak floating-point operations per section and cycle: the maximum over the classes of
-    /// `flops * rate`.
+    /// Returns the multipliers and adders of a section: what the base instructions share, or more where a row of
+    /// the machine file says so.
+    #[must_use]
+    pub fn units(&self) -> (u32, u32) {
+        let rows = self.rows.iter().map(|row| row.definition());
+        rows.fold(SECTION_UNITS, |(muls, adds), row| {
+            (muls.max(row.multipliers), adds.max(row.adders))
+        })
+    }
+
+    /// Returns the peak floating-point operations per section and cycle: the maximum over the classes, and over
+    /// the rows of the machine file, of `flops * rate`.
     #[must_use]
     pub fn flops_per_cycle(&self) -> f64 {
         let rates = Class::ALL.map(|class| class.flops() as f64 * self.rate(class).as_f64());
-        rates.into_iter().fold(0.0, f64::max)
+        let rows = self.rows.iter().map(|row| row.definition());
+        let rows = rows.map(|row| {
+            f64::from(row.flow.muls() + row.flow.adds()) * self.rate(row.class).as_f64()
+        });
+        rates.into_iter().chain(rows).fold(0.0, f64::max)
     }
 }
 

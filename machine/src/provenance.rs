@@ -40,7 +40,7 @@ impl fmt::Display for Source {
 }
 
 /// Source and reference of one parameter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Origin {
     /// How much the value can be trusted.
     pub source: Source,

@@ -4,6 +4,7 @@ use crate::error::{File, Located, MachineError, Place, Problem, suggest};
 use crate::provenance::Origin;
 use crate::quantity::Value;
 use crate::table::{DERIVED, Row, all_rows};
+use crate::user_row::RowSetting;
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -17,6 +18,7 @@ pub(crate) struct Layer {
     pub(crate) note: Option<String>,
     pub(crate) base: Option<(String, Place)>,
     pub(crate) settings: Vec<Setting>,
+    pub(crate) rows: Vec<RowSetting>,
 }
 
 /// One parameter set by a file.
@@ -33,6 +35,9 @@ const MAX_PROBLEMS: usize = 20;
 
 /// The text keys of a file besides the parameters.
 const HEAD: [&str; 4] = ["name", "description", "note", "base"];
+
+/// The key of rows of the instruction table, in double brackets.
+const ROWS: &str = "row";
 
 pub(crate) type Entry<'a, 'i> = (
     &'a Spanned<toml::de::DeString<'i>>,
@@ -63,6 +68,7 @@ pub(crate) fn read(file: &Arc<File>) -> Result<Layer, MachineError> {
         note: None,
         base: None,
         settings: Vec::new(),
+        rows: Vec::new(),
     };
     let mut reader = Reader {
         layer,
@@ -114,6 +120,8 @@ impl Reader {
                 self.unknown(key.span(), prefix, &quoted);
             } else if prefix.is_empty() && HEAD.contains(&path.as_str()) {
                 self.head(&path, value);
+            } else if prefix.is_empty() && path == ROWS {
+                self.rows(value);
             } else if let Some(row) = all_rows().enumerate().find(|(_, r)| r.key == path) {
                 self.parameter(row, (key, value));
             } else if all_rows().any(|r| child(r.key, &path).is_some()) {
@@ -135,7 +143,7 @@ impl Reader {
             return self.fail(span, Problem::Derived { key, from });
         }
         let mut known: Vec<String> = if prefix.is_empty() {
-            HEAD.map(String::from).to_vec()
+            HEAD.into_iter().chain([ROWS]).map(String::from).collect()
         } else {
             Vec::new()
         };

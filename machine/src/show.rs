@@ -107,6 +107,9 @@ impl Machine {
             }
             out.push_str(" }\n");
         }
+        for row in &self.cp2.rows {
+            let _ = write!(out, "\n{}", row.definition().to_toml());
+        }
         out
     }
 
@@ -135,6 +138,7 @@ impl Machine {
             (p.row.key.to_owned(), entry)
         });
         let parameters: serde_json::Map<_, _> = parameters.collect();
+        let rows = self.cp2.rows.iter().map(|row| row.definition().to_json());
         serde_json::json!({
             "schema": "cp2-machine/1",
             "name": self.name,
@@ -142,6 +146,7 @@ impl Machine {
             "note": self.note,
             "hash": self.hash,
             "parameters": parameters,
+            "rows": rows.collect::<Vec<_>>(),
         })
     }
 
@@ -160,6 +165,9 @@ impl Machine {
                 Value::Names(set) => set.names().collect::<Vec<_>>().join(","),
             };
             hasher.update(format!("{} = {value}\n", row.key));
+        }
+        for row in &self.cp2.rows {
+            hasher.update(format!("row {}\n", row.definition().essence()));
         }
         let mut hex = String::new();
         for byte in hasher.finalize() {
@@ -194,6 +202,7 @@ impl Machine {
                 loop_setup: Cycles::ZERO,
                 loop_back: Cycles::ZERO,
                 extensions: Extensions::empty(),
+                rows: Vec::new(),
             },
             dma: Dma {
                 granule: Bytes(1),

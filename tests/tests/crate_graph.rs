@@ -78,6 +78,7 @@ const GRAPH: &[(&str, &[&str])] = &[
 ];
 
 /// External crates that may be used in one crate only; a terminal, for example, does not belong in a library.
+/// Where several are named, each reads a language of its own: programs, and rows of machine files.
 const ONLY_IN: &[(&str, &str)] = &[
     ("clap", "cli"),
     ("indicatif", "cli"),
@@ -89,7 +90,7 @@ const ONLY_IN: &[(&str, &str)] = &[
     ("mpi", "host/mpi"),
     ("wgpu", "kernels/gpu"),
     ("naga", "kernels/gpu"),
-    ("nom", "asm"),
+    ("nom", "machine asm"),
     ("gimli", "asm"),
     ("object", "asm"),
 ];
@@ -188,7 +189,8 @@ fn each_outside_crate_stays_in_its_layer() {
     for (folder, _) in GRAPH {
         for name in used(folder, false) {
             if let Some((_, home)) = ONLY_IN.iter().find(|(outside, _)| *outside == name) {
-                assert_eq!(folder, home, "{name} belongs to {home} only");
+                let may = home.split(' ').any(|home| home == *folder);
+                assert!(may, "{folder}: {name} belongs to {home} only");
             }
         }
     }

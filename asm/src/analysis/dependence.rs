@@ -38,10 +38,9 @@ pub(super) struct Dependence {
 
 /// Returns the registers that an operation writes, each set with its latency in cycles.
 fn written(inst: &Inst, cp2: &Cp2) -> [(RegSet, u64); 2] {
-    let latency = |class: Class| cp2.latency[class].0.max(1);
     [
-        (inst.writes(), latency(inst.row().class)),
-        (inst.address_write(), latency(Class::Scalar)),
+        (inst.writes(), inst.latency(cp2)),
+        (inst.address_write(), cp2.latency[Class::Scalar].0.max(1)),
     ]
 }
 

@@ -35,7 +35,7 @@ impl Assembler<'_> {
         let mut p = Parser::new(&head, &self.names, context.scope);
         p.next();
         let name = p.name("the macro's name")?;
-        if super::select::is_mnemonic(&name.text) {
+        if super::select::is_mnemonic(&name.text, self.options.isa()) {
             return Err(Fail::new(
                 Problem::Reserved {
                     name: name.text.to_string(),

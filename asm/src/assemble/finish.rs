@@ -7,6 +7,7 @@ use super::loops;
 use super::machine;
 use super::registers;
 use super::resolve::{place, resolve};
+use super::select::taken_mnemonic;
 use super::stall;
 use super::state::Assembler;
 use crate::diag::{Diagnostics, Fail, Problem};
@@ -14,6 +15,7 @@ use crate::isa::{Slot, Word};
 use crate::program::{Program, Segment};
 use crate::source::Span;
 use crate::structure::ends_flow;
+use cp2_machine::UserRow;
 
 /// An assembled program with its warnings.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +52,12 @@ impl Assembler<'_> {
         self.check_end(&words);
         let dmem = self.finish_dmem();
         let entry = self.finish_entry();
+        if let Some(name) = taken_mnemonic(self.options.isa()) {
+            let problem = Problem::TakenMnemonic {
+                name: name.to_owned(),
+            };
+            self.error(Fail::new(problem, Span::START), Default::default());
+        }
         let requires = words
             .iter()
             .flatten()
@@ -78,6 +86,7 @@ impl Assembler<'_> {
             expansions,
             entry,
             requires,
+            rows: list_rows(&words),
         };
         Ok(Assembly {
             program,
@@ -247,4 +256,12 @@ impl Assembler<'_> {
             .get(pc)
             .map_or((Span::START, Default::default()), |w| (w.at, w.chain))
     }
+}
+
+/// Returns the rows of machine files that words use, by opcode.
+fn list_rows(words: &[Word]) -> Vec<UserRow> {
+    let mut rows: Vec<UserRow> = words.iter().filter_map(Word::user_row).collect();
+    rows.sort_by_key(|row| row.definition().opcode);
+    rows.dedup();
+    rows
 }

@@ -137,7 +137,11 @@ impl Assembler<'_> {
         let mut insts: Vec<Selected> = Vec::with_capacity(word.insts.len());
         let mut failed = false;
         for source in word.insts {
-            match select(source, self.macros.keys().map(AsRef::as_ref)) {
+            match select(
+                source,
+                self.options.isa(),
+                self.macros.keys().map(AsRef::as_ref),
+            ) {
                 Ok(selected) => insts.push(selected),
                 Err(fail) => {
                     failed = true;

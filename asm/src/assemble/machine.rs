@@ -100,8 +100,10 @@ fn problem(lack: MachineMismatch) -> Problem {
             most,
             machine,
         },
-        // Both are reported word by word in [`check`].
-        MachineMismatch::Extensions { .. } | MachineMismatch::Word { .. } => Problem::UserError {
+        // These are reported word by word in [`check`], or cannot be: rows come from the machine itself.
+        MachineMismatch::Extensions { .. }
+        | MachineMismatch::Word { .. }
+        | MachineMismatch::Row { .. } => Problem::UserError {
             text: lack.to_string(),
         },
     }

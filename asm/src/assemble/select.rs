@@ -2,7 +2,7 @@
 
 use crate::diag::{Fail, Problem, nearest};
 use crate::expr::Expr;
-use crate::isa::{Address, AddressOperand, Inst, Kind, Mode, Op, Operand, OwnAddress, Row};
+use crate::isa::{Address, AddressOperand, Inst, Isa, Kind, Mode, Op, Operand, OwnAddress, Row};
 use crate::source::Span;
 use crate::syntax::{Arg, MemArg, ModeArg, Register, SourceInst};
 use std::collections::HashMap;
@@ -18,8 +18,17 @@ static ROWS: LazyLock<HashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
 });
 
 /// True if some operation has the mnemonic `name`.
-pub(super) fn is_mnemonic(name: &str) -> bool {
-    ROWS.contains_key(name)
+pub(super) fn is_mnemonic(name: &str, isa: Isa<'_>) -> bool {
+    ROWS.contains_key(name) || isa.named(name).next().is_some()
+}
+
+/// Returns the mnemonic of a row of a machine file that is one of the table: no operand could tell them apart.
+pub(super) fn taken_mnemonic(isa: Isa<'_>) -> Option<&str> {
+    let mut names = isa
+        .rows()
+        .iter()
+        .map(|row| row.definition().mnemonic.as_str());
+    names.find(|name| ROWS.contains_key(name))
 }
 
 /// Operation whose row and registers are known, while its expressions are still open.
@@ -42,23 +51,37 @@ pub(super) struct Selected {
 /// its place, for suggestions.
 pub(super) fn select<'a>(
     source: SourceInst<'_>,
+    isa: Isa<'_>,
     others: impl Iterator<Item = &'a str>,
 ) -> Result<Selected, Fail> {
-    let Some(rows) = ROWS.get(&*source.mnemonic) else {
-        let near = nearest(&source.mnemonic, ROWS.keys().copied().chain(others));
+    let table = ROWS.get(&*source.mnemonic).map_or(&[][..], Vec::as_slice);
+    let rows: Vec<Op> = table
+        .iter()
+        .copied()
+        .chain(isa.named(&source.mnemonic))
+        .collect();
+    if rows.is_empty() {
+        let own = isa
+            .rows()
+            .iter()
+            .map(|row| row.definition().mnemonic.as_str());
+        let near = nearest(
+            &source.mnemonic,
+            ROWS.keys().copied().chain(own).chain(others),
+        );
         let problem = Problem::UnknownMnemonic {
             name: source.mnemonic.to_string(),
             near,
         };
         return Err(Fail::new(problem, source.mnemonic_at));
-    };
+    }
     match rows
         .iter()
         .map(|op| op.row())
         .find(|row| fits(row, &source))
     {
         Some(row) => fill(row, source),
-        None => Err(misfit(rows, &source)),
+        None => Err(misfit(&rows, &source)),
     }
 }
 

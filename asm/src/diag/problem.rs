@@ -95,6 +95,8 @@ pub enum Problem {
     // --- instructions ---
     #[error("unknown instruction `{name}`")]
     UnknownMnemonic { name: String, near: Option<String> },
+    #[error("a row of the machine file has the mnemonic `{name}`, which the instruction table has")]
+    TakenMnemonic { name: String },
     #[error("these operands do not fit `{mnemonic}`: {found}")]
     Operands {
         mnemonic: String,
@@ -259,6 +261,7 @@ impl Problem {
             Self::NotInteger { .. } => "not-integer",
             Self::Domain { .. } => "domain",
             Self::UnknownMnemonic { .. } => "unknown-instruction",
+            Self::TakenMnemonic { .. } => "taken-mnemonic",
             Self::Operands { .. } => "operands",
             Self::SlotConflict { .. } => "slot-conflict",
             Self::OutOfRange { .. } => "out-of-range",
@@ -307,6 +310,9 @@ impl Problem {
             Self::UnknownMnemonic { near: n, .. }
             | Self::UnknownDirective { near: n, .. }
             | Self::UnknownParameter { near: n, .. } => near(n),
+            Self::TakenMnemonic { .. } => {
+                vec!["give the row another mnemonic in the machine file".to_owned()]
+            }
             Self::Extension { names, machine, .. } => vec![format!(
                 "give a machine that has it: --machine {machine}+{}",
                 names.replace(", ", "+")

@@ -82,6 +82,10 @@ impl<'a> Listing<'a> {
         for name in self.program.requires.names() {
             writeln!(f, ".require {name}")?;
         }
+        for row in self.program.rows.iter().map(|row| row.definition()) {
+            let (mnemonic, form) = (&row.mnemonic, row.form);
+            writeln!(f, "; row `{mnemonic}` {form} of the machine: {}", row.lanes)?;
+        }
         for symbol in self.labels.constants() {
             // The magnitude of the least integer is beyond the largest: it is written as a difference.
             match symbol.value {

@@ -78,6 +78,7 @@ fn sample() -> Program {
         expansions: Vec::new(),
         entry: 0,
         requires: Extensions::DOUBLE_SINGLE,
+        rows: Vec::new(),
     }
 }
 

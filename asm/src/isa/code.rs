@@ -3,7 +3,7 @@
 use super::form::{Address, AddressOperand, Kind, Mode, OwnAddress, Slot};
 use super::reg::RegSet;
 use super::table::Op;
-use super::{Inst, Reg};
+use super::{Inst, Isa, Reg};
 use cp2_machine::Extensions;
 use std::sync::LazyLock;
 
@@ -133,13 +133,18 @@ impl Inst {
         bits
     }
 
-    /// Decodes one slot.
+    /// Decodes one slot by the table alone.
     ///
     /// # Errors
     /// The bits that no row encodes.
     pub fn decode(slot: Slot, bits: u64) -> Result<Self, DecodeError> {
+        Isa::BASE.decode_slot(slot, bits)
+    }
+
+    /// Decodes one slot whose opcode names `op`.
+    pub(super) fn decode_op(op: Option<Op>, slot: Slot, bits: u64) -> Result<Self, DecodeError> {
         let (major, minor) = opcode(slot, bits);
-        let op = Op::of(slot, bits).ok_or(DecodeError::Opcode {
+        let op = op.ok_or(DecodeError::Opcode {
             slot,
             bits,
             major,
@@ -283,20 +288,12 @@ impl Word {
         self.arith.encode() << Slot::Arith.shift() | self.mem.encode() << Slot::Mem.shift()
     }
 
-    /// Decodes a word.
+    /// Decodes a word by the table alone; [`Isa::decode`] knows a machine's own rows too.
     ///
     /// # Errors
     /// A description of the first slot or register that is invalid; see [`DecodeError`].
     pub fn decode(bits: u64) -> Result<Self, DecodeError> {
-        let slot = |s: Slot| Inst::decode(s, s.bits_of(bits));
-        let word = Self {
-            arith: slot(Slot::Arith)?,
-            mem: slot(Slot::Mem)?,
-        };
-        match word.written_twice() {
-            None => Ok(word),
-            Some(reg) => Err(DecodeError::WrittenTwice { reg }),
-        }
+        Isa::BASE.decode(bits)
     }
 
     /// Returns a register that the word writes twice, if any: no valid word has one.

@@ -7,7 +7,8 @@
 //! required extensions, (multiplies, adds) per section, documentation.
 
 use super::form::{Form, Slot};
-use cp2_machine::{Class, Extensions};
+use super::user;
+use cp2_machine::{Class, Extensions, UserRow};
 
 /// A row of the table.
 #[derive(Debug)]
@@ -46,16 +47,35 @@ macro_rules! rows {
     ($d:tt $($op:ident $mnemonic:literal $form:ident ($major:literal, $minor:literal) $class:ident $ext:ident ($muls:literal, $adds:literal) $doc:literal;)*) => {
         /// Every operation of the instruction set.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum Op { $(#[doc = $doc] $op),* }
+        pub enum Op {
+            $(#[doc = $doc] $op,)*
+            /// A row of a machine file.
+            User(UserRow),
+        }
+
+        /// The operations of the table, in its order.
+        enum Place { $($op),* }
 
         impl Op {
-            /// All operations, in table order.
+            /// All operations of the table, in its order.
             pub const ALL: &'static [Self] = &[$(Self::$op),*];
 
             /// Returns the operation's row.
             #[must_use]
             pub fn row(self) -> &'static Row {
-                &ROWS[self as usize]
+                match self {
+                    Self::User(row) => user::table_row(row),
+                    op => &ROWS[op.place() % ROWS.len()],
+                }
+            }
+
+            /// Returns the place in the table; for a row of a machine file, the number of places.
+            #[must_use]
+            pub const fn place(self) -> usize {
+                match self {
+                    $(Self::$op => Place::$op as usize,)*
+                    Self::User(_) => Self::ALL.len(),
+                }
             }
         }
 

@@ -1,11 +1,11 @@
 //! The manual's section for one operand form.
 
 use super::bits;
-use crate::isa::{Address, Form, Kind, Op, Operand, Row, Slot};
+use crate::isa::{Address, Form, Inst, Kind, Op, Operand, Row, Slot};
 use cp2_machine::{Class, Machine};
 
 /// Returns a form's section: heading, bits, operand ranges, and the table of its rows.
-pub(super) fn section(form: Form, machines: &[Machine]) -> String {
+pub(super) fn section(form: Form, all: &[Op], machines: &[Machine]) -> String {
     let arith = form.slot() == Slot::Arith;
     let names: String = machines.iter().map(|m| format!(" {} |", m.name)).collect();
     let (counts, dashes) = if arith {
@@ -25,11 +25,7 @@ pub(super) fn section(form: Form, machines: &[Machine]) -> String {
         bits::form(form),
         "---|".repeat(machines.len()),
     );
-    for row in Op::ALL
-        .iter()
-        .map(|op| op.row())
-        .filter(|row| row.form == form)
-    {
+    for row in all.iter().map(|op| op.row()).filter(|row| row.form == form) {
         text += &line(row, machines, arith);
     }
     text
@@ -113,9 +109,10 @@ fn line(row: &Row, machines: &[Machine], arith: bool) -> String {
     let minor = row.form.minor().map_or("-".to_owned(), |field| {
         format!("`{:0w$b}`", row.minor, w = field.bits as usize)
     });
-    let latency = |m: &Machine| match row.class {
-        Class::Control => " - |".to_owned(),
-        class => format!(" {} |", m.cp2.latency[class].get()),
+    let latency = |m: &Machine| match (row.class, row.op) {
+        (Class::Control, _) => " - |".to_owned(),
+        (_, Op::User(own)) if !m.cp2.rows.contains(&own) => " - |".to_owned(),
+        _ => format!(" {} |", Inst::new(row.op).latency(&m.cp2)),
     };
     let latencies: String = machines.iter().map(latency).collect();
     let counts = if arith {
@@ -128,7 +125,12 @@ fn line(row: &Row, machines: &[Machine], arith: bool) -> String {
         .names()
         .map(|name| format!(" Requires `{name}`."))
         .collect();
-    let doc = row.doc.replace('|', "\\|");
+    let lanes = match row.op {
+        Op::User(own) => format!(" Lanes: `{}`.", own.definition().lanes),
+        _ => String::new(),
+    };
+    let doc = (row.doc.to_owned() + &lanes).replace('|', "\\|");
+    let doc = doc.trim_start();
     format!(
         "| `{}` | `{:05b}` | {minor} | {} |{latencies}{counts} {doc}{} |\n",
         row.mnemonic,

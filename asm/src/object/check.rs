@@ -3,7 +3,7 @@
 use crate::Program;
 use crate::isa::{DecodeError, Kind, Op, Word};
 use crate::structure::Structure;
-use cp2_machine::Machine;
+use cp2_machine::{Machine, UserRow};
 
 /// Reasons why a machine cannot run a program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +24,21 @@ pub enum MachineMismatch {
     Extensions {
         /// Names of the missing extensions, comma-separated.
         missing: String,
+        /// Name of the machine.
+        machine: String,
+    },
+    /// The machine lacks a row of a machine file, or has another one.
+    #[error(
+        "the program uses the row `{row}` of opcode {opcode}, and machine `{machine}` {has}: choose the machine \
+         that the program was assembled for, by --machine FILE"
+    )]
+    Row {
+        /// Mnemonic of the row.
+        row: String,
+        /// Its opcode.
+        opcode: u8,
+        /// Description of what the machine has instead.
+        has: String,
         /// Name of the machine.
         machine: String,
     },
@@ -105,6 +120,9 @@ impl Program {
         let words = self
             .decode()
             .map_err(|(pc, source)| MachineMismatch::Word { pc, source })?;
+        if let Some(lack) = self.rows.iter().find_map(|row| lacks_row(*row, machine)) {
+            return Err(lack);
+        }
         let required = words
             .iter()
             .fold(self.requires, |all, word| all | word.requires());
@@ -142,6 +160,32 @@ impl Program {
             None => Ok(()),
         }
     }
+}
+
+/// Returns the mismatch of a row that the machine does not have as it is.
+fn lacks_row(row: UserRow, machine: &Machine) -> Option<MachineMismatch> {
+    let own = row.definition();
+    let theirs = || machine.cp2.rows.iter().map(|row| row.definition());
+    if theirs().any(|other| other.essence() == own.essence()) {
+        return None;
+    }
+    let named = theirs().find(|o| (&o.mnemonic, o.form) == (&own.mnemonic, own.form));
+    let coded = theirs().find(|other| other.opcode == own.opcode);
+    let has = match (named, coded) {
+        (Some(other), _) => format!(
+            "defines `{}` differently ({})",
+            own.mnemonic,
+            other.essence()
+        ),
+        (None, Some(other)) => format!("has `{}` there", other.mnemonic),
+        (None, None) => "has no such row".to_owned(),
+    };
+    Some(MachineMismatch::Row {
+        row: own.mnemonic.clone(),
+        opcode: own.opcode,
+        has,
+        machine: machine.name.clone(),
+    })
 }
 
 /// Checks that program memory has room for `words` words.

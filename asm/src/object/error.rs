@@ -55,6 +55,14 @@ pub enum ObjectError {
         /// Recorded version.
         found: u32,
     },
+    /// The rows of machine files are not what they should be.
+    #[error(
+        "`.note.cp2` holds rows of a machine file that cannot be read: assemble the source again\n{reason}"
+    )]
+    Rows {
+        /// Problem of the text.
+        reason: String,
+    },
     /// An extension of that name does not exist.
     #[error(
         "`.note.cp2` requires the extension `{name}`, which this version does not know: use a newer tool"

@@ -47,7 +47,7 @@ pub(super) fn read(data: &[u8]) -> Result<Program, ObjectError> {
         .map_err(ObjectError::malformed("section table"))?;
     let parts = parts(&table, data)?;
 
-    let requires = note::read(once(&parts.note, ".note.cp2")?)?;
+    let (requires, rows) = note::read(once(&parts.note, ".note.cp2")?)?;
     let &(text_index, text) = once(&parts.text, ".text")?;
     let words = words(text, data)?;
     let dmem = segments(&parts, data)?;
@@ -73,6 +73,7 @@ pub(super) fn read(data: &[u8]) -> Result<Program, ObjectError> {
         expansions,
         entry,
         requires,
+        rows,
     };
     check_words(&program)?;
     Ok(program)

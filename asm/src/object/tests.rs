@@ -65,6 +65,7 @@ fn sample() -> Program {
         ],
         entry: 1,
         requires: Extensions::DOUBLE | Extensions::WORD_ADDRESSING,
+        rows: Vec::new(),
     }
 }
 

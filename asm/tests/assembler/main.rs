@@ -5,3 +5,4 @@ mod assemble;
 mod docs;
 mod errors;
 mod manual;
+mod user_rows;

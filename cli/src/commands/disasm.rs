@@ -3,6 +3,7 @@
 use super::{read_object, source_text};
 use crate::io::{Outputs, display_path, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
+use cp2_machine::Machine;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -14,6 +15,10 @@ pub(crate) struct Args {
     /// File to write the text to [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Machine that must be able to run the program, by name or file [default: none is asked, the object has the rows
+    /// of machine files that it uses]
+    #[arg(long, value_name = "NAME|FILE")]
+    machine: Option<String>,
     /// Show address and bits of every word [default: not shown]
     #[arg(long)]
     addresses: bool,
@@ -25,6 +30,12 @@ pub(crate) struct Args {
 /// Runs `cp2 disasm`.
 pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let program = read_object(&args.input)?;
+    if let Some(machine) = &args.machine {
+        let machine = Machine::load(machine)?;
+        program
+            .check_machine(&machine)
+            .map_err(|e| CommandFailure::in_file(&args.input, e))?;
+    }
     let listing = cp2_asm::disassemble(&program)
         .map_err(|(pc, e)| CommandFailure::in_file(&args.input, format!("word {pc}: {e}")))?
         .addresses(args.addresses);

@@ -4,7 +4,7 @@ use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::table::{Align, TextTable};
 use cp2_machine::{Machine, Parameter};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Arguments.
 #[derive(Debug, clap::Args)]
@@ -105,14 +105,66 @@ fn show(machine: &Machine, toml: bool) -> Result<CommandOutcome, CommandFailure>
         format!("{}\n", machine.note)
     };
     let text = format!(
-        "{}: {}\nhash {}\n{note}\n{table}",
-        machine.name, machine.description, machine.hash
+        "{}: {}\nhash {}\n{note}\n{table}{}",
+        machine.name,
+        machine.description,
+        machine.hash,
+        list_rows(machine)
     );
     Ok(CommandOutcome {
         text,
         json,
         ..CommandOutcome::default()
     })
+}
+
+/// Returns the table of the instructions that the machine file defines; nothing where there are none.
+fn list_rows(machine: &Machine) -> String {
+    let rows = &machine.cp2.rows;
+    if rows.is_empty() {
+        return String::new();
+    }
+    let mut table = TextTable::new(&[
+        Align::Left,
+        Align::Left,
+        Align::Right,
+        Align::Left,
+        Align::Right,
+        Align::Right,
+        Align::Right,
+        Align::Left,
+        Align::Left,
+        Align::Left,
+    ]);
+    let head = [
+        "row",
+        "form",
+        "opcode",
+        "class",
+        "latency",
+        "mul",
+        "add",
+        "source",
+        "reference",
+        "lanes",
+    ];
+    table.row(head);
+    for row in rows.iter().map(|row| row.definition()) {
+        let latency = row.latency.unwrap_or(machine.cp2.latency[row.class]);
+        table.row([
+            row.mnemonic.as_str(),
+            row.form.name(),
+            &row.opcode.to_string(),
+            row.class.name(),
+            &latency.0.to_string(),
+            &row.flow.muls().to_string(),
+            &row.flow.adds().to_string(),
+            row.origin.source.name(),
+            &row.origin.reference,
+            &row.lanes,
+        ]);
+    }
+    format!("\n{table}")
 }
 
 /// Lists the parameters that differ; one that a machine does not have, since it lacks the extension, is a `-`.
@@ -172,6 +224,35 @@ fn diff(first: &Machine, second: &Machine) -> CommandOutcome {
             "first": object(both[0]),
             "second": object(both[1]),
             "doc": row.doc,
+        }));
+    }
+    // Rows are instructions: one that a machine lacks, or has otherwise, is shown as it is in each.
+    let of = |machine: &Machine| -> BTreeMap<_, _> {
+        let rows = machine.cp2.rows.iter().map(|row| row.definition());
+        rows.map(|row| (format!("row.{}.{}", row.mnemonic, row.form), row))
+            .collect()
+    };
+    let [a, b] = [of(first), of(second)];
+    let keys: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    for key in keys {
+        let both = [a.get(key), b.get(key)];
+        let essence = both.map(|row| row.map(|row| row.essence()));
+        if essence[0] == essence[1] {
+            continue;
+        }
+        let [x, y] = both.map(|row| row.map_or_else(|| "-".to_owned(), |row| row.lanes.clone()));
+        let [from, to] = both.map(|row| {
+            row.map_or_else(
+                || "-".to_owned(),
+                |row| format!("{} {}", row.origin.source, row.origin.reference),
+            )
+        });
+        table.row([key, &x, &y, from.trim_end(), to.trim_end()]);
+        rows.push(json!({
+            "key": key,
+            "first": both[0].map(|row| row.to_json()),
+            "second": both[1].map(|row| row.to_json()),
+            "doc": both[1].or(both[0]).map_or("", |row| &row.doc),
         }));
     }
     let text = match rows.is_empty() {

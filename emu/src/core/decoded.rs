@@ -4,7 +4,7 @@ use crate::account::work::Amount;
 use crate::core::fault::FaultKind;
 use crate::semantics::action::{Action, action};
 use crate::timing::WordTiming;
-use cp2_asm::isa::{Kind, Op, RegSet, Word};
+use cp2_asm::isa::{Isa, Kind, Op, RegSet, Word};
 use cp2_machine::Machine;
 
 /// A program word ready to run.
@@ -31,7 +31,7 @@ pub(crate) struct Decoded {
 /// # Errors
 /// The word is invalid or asks for what the machine lacks.
 pub(crate) fn decode(bits: u64, machine: &Machine) -> Result<Decoded, FaultKind> {
-    let word = Word::decode(bits)?;
+    let word = Isa::of(machine).decode(bits)?;
     let missing = word.requires() - machine.cp2.extensions;
     if !missing.is_empty() {
         return Err(FaultKind::Extension {

@@ -386,7 +386,7 @@ pub fn action(inst: &Inst) -> Option<Action> {
         }),
 
         // The other slot: see `arith`. Listed, so that a new row must be placed.
-        Op::Nop | Op::Lif | Op::Lii | Op::Addsub => return None,
+        Op::Nop | Op::Lif | Op::Lii | Op::Addsub | Op::User(_) => return None,
         Op::MovP
         | Op::AbsP
         | Op::NegP

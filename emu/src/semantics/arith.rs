@@ -6,8 +6,10 @@ mod doubles;
 use crate::alu::Alu;
 use crate::semantics::double::DoubleOperation;
 use crate::semantics::elementary::Function;
+use crate::semantics::user_row;
 use complex::{add_turned, ccmul, ccmulc, cmul, cmulc, madd, msub, nmadd, nmsub, sub_turned};
 use cp2_asm::isa::{Inst, Op};
+use cp2_machine::UserRow;
 use doubles::ComplexDouble;
 
 /// One section's registers, or all sections' at once where a lane value holds several.
@@ -269,6 +271,7 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::AddeQ => u.zip::<QUAD>(sum_error),
         Op::MuleP => u.zip::<PAIR>(A::product_error),
         Op::MuleQ => u.zip::<QUAD>(A::product_error),
+        Op::User(row) => u.user_row(row),
 
         // The other slot: see `action`.
         Op::MemNop | Op::Stop | Op::Ret | Op::Wait | Op::Signal => {}
@@ -353,6 +356,23 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         let [d0, d1, e0, e1] = self.alu.finish([d0, d1, e0, e1]);
         self.regs.replace(self.inst, 0, [d0, d1]);
         self.regs.replace(self.inst, 1, [e0, e1]);
+    }
+
+    /// The row of a machine file. It is evaluated value by value, and not inlined into other operations.
+    fn user_row(&mut self, row: UserRow) {
+        let row = row.definition();
+        let quads = row.form.lanes() == QUAD;
+        let (regs, inst) = (&*self.regs, self.inst);
+        let results = user_row::compute(self.alu, &row.flow, |operand, lane| match quads {
+            true => regs.operand::<QUAD>(inst, operand)[lane % QUAD],
+            false => regs.operand::<PAIR>(inst, operand)[lane % PAIR],
+        });
+        for (operand, lanes) in results.into_iter().enumerate() {
+            match quads {
+                true => self.write::<QUAD>(operand, lanes),
+                false => self.write::<PAIR>(operand, [lanes[0], lanes[1]]),
+            }
+        }
     }
 
     #[inline(always)]

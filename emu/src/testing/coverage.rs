@@ -49,7 +49,7 @@ impl CoverageRow {
 
     /// Returns the index of the row in a table of counts.
     fn place(self) -> usize {
-        self.op as usize * COLUMNS + self.mode.map_or(0, |mode| 1 + mode)
+        self.op.place() * COLUMNS + self.mode.map_or(0, |mode| 1 + mode)
     }
 
     fn from_inst(inst: &Inst) -> Self {
@@ -97,7 +97,7 @@ pub struct Coverage {
 impl Default for Coverage {
     fn default() -> Self {
         Self {
-            times: vec![0; Op::ALL.len() * COLUMNS],
+            times: vec![0; (Op::ALL.len() + 1) * COLUMNS],
             words: 0,
         }
     }

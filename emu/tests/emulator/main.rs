@@ -22,4 +22,5 @@ mod random;
 mod scalar;
 mod stall_warnings;
 mod timing;
+mod user_rows;
 mod word_addresses;

@@ -52,7 +52,7 @@ fn keys_units_and_sources() {
         "colour = \"red\"",
         &[
             "unknown key `colour`",
-            "known here: name, description, note, base, cp2, dma, host",
+            "known here: name, description, note, base, row, cp2, dma, host",
         ],
     );
     check(

@@ -6,3 +6,4 @@ mod changes;
 mod errors;
 mod manual;
 mod properties;
+mod rows;

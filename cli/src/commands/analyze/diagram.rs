@@ -2,7 +2,6 @@
 
 use cp2_asm::Program;
 use cp2_asm::analysis::SteadyLoop;
-use cp2_asm::isa::Word;
 use cp2_asm::issue::WaitOn;
 use cp2_machine::Class;
 use std::fmt::Write as _;
@@ -62,7 +61,7 @@ pub(super) fn draw(steady: &SteadyLoop, program: &Program) -> String {
         let instruction = program
             .words
             .get(word.pc)
-            .and_then(|&bits| Word::decode(bits).ok());
+            .and_then(|&bits| program.isa().decode(bits).ok());
         let instruction = instruction.map_or(String::new(), |word| word.to_string());
         let _ = writeln!(text, "  {line:>width$}  {columns}  {instruction}");
     }

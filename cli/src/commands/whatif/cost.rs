@@ -12,9 +12,6 @@ use std::collections::BTreeMap;
 /// Bits of the significand of a single-precision number, and of a double-precision one.
 const SINGLE: i64 = 24;
 const DOUBLE: i64 = 53;
-/// Multipliers and adders of a section.
-const MULTIPLIERS: i64 = 4;
-const ADDERS: i64 = 6;
 /// Bits of a quad.
 const QUAD: i64 = 128;
 
@@ -64,11 +61,15 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
         true => whole(machine.dma.lines.max(1)),
         false => 1,
     };
+    let (multipliers, adders) = machine.cp2.units();
     let beat = whole(bandwidth.num.div_ceil(bandwidth.den.max(1)));
     let multiplier = match machine.cp2.extensions.contains(Extensions::DOUBLE) {
-        true => 2 * DOUBLE * DOUBLE,
-        false => MULTIPLIERS * SINGLE * SINGLE,
+        true => (2 * DOUBLE * DOUBLE).max(i64::from(multipliers) * SINGLE * SINGLE),
+        false => i64::from(multipliers) * SINGLE * SINGLE,
     };
+    // A row leads results of units to inputs of units in a way of its own: two inputs of each primitive.
+    let rows = machine.cp2.rows.iter().map(|row| row.definition());
+    let wired: u64 = rows.map(|row| row.flow.operations() as u64).sum();
     let term = |key, formula, amount| CostTerm {
         key,
         formula,
@@ -111,8 +112,8 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
         ),
         term(
             "adder_bits",
-            "sections x 6 adders x 24",
-            sections * ADDERS * SINGLE,
+            "sections x adders x 24",
+            sections * i64::from(adders) * SINGLE,
         ),
         term(
             "adder_bits",
@@ -131,7 +132,7 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
         ),
         term(
             "multiplier_products",
-            "sections x (4 x 24 x 24; double at half rate: 2 x 53 x 53)",
+            "sections x (multipliers x 24 x 24; double at half rate: at least 2 x 53 x 53)",
             sections * multiplier,
         ),
         term(
@@ -163,6 +164,11 @@ fn terms(machine: &Machine) -> Vec<CostTerm> {
             "ports",
             "granule below 16 B: sections x (lines a cycle - 1)",
             sections * (lines - 1),
+        ),
+        term(
+            "multiplexer_bits",
+            "rows of the machine file: sections x 2 x 32 x primitives",
+            sections * 2 * 32 * whole(wired),
         ),
         term(
             "multiplexer_bits",
@@ -323,6 +329,24 @@ mod tests {
             eight.contains(&("multiplier_products", 4 * 2304)),
             "{eight:?}"
         );
+    }
+
+    /// By hand: four sections, each with 4 multipliers and 2 adders more than 4 and 6, and 12 primitives of one
+    /// row.
+    #[test]
+    fn rows_pay_for_their_units_and_their_wiring() {
+        let vm7 = Machine::builtin("vm7").unwrap_or_else(|| panic!("vm7"));
+        let text = "base = \"vm7\"\n[[row]]\nmnemonic = \"axpy\"\nform = \"Q4\"\nclass = \"madd\"\n\
+            multipliers = 8\nadders = 8\nlanes = \"d[i] = fadd(fmul(a[i], b[i]), fmul(c[i], 0.5))\"\n";
+        let mine = Machine::parse("mine.toml", text).unwrap_or_else(|e| panic!("{e}"));
+        let (costs, uncounted) = costs(&vm7, &mine);
+        let costs: Vec<_> = costs.iter().map(|c| (c.key, c.amount)).collect();
+        let expected = [
+            ("adder_bits", 4 * 2 * 24),
+            ("multiplier_products", 4 * 4 * 24 * 24),
+            ("multiplexer_bits", 4 * 2 * 32 * 12),
+        ];
+        assert_eq!((&costs[..], uncounted.len()), (&expected[..], 0));
     }
 
     #[test]

@@ -66,7 +66,8 @@ pub(super) fn select_proposals(option: &str) -> Result<Vec<Proposal>, CommandFai
     if option == "all" {
         return Ok(known);
     }
-    if option.ends_with(".toml") || path.is_file() {
+    let names_a_file = option.ends_with(".toml") && !option.contains('=');
+    if names_a_file || path.is_file() {
         let source = text(path, read_small(path, LIMIT)?)?;
         let all = read(&source).map_err(|e| CommandFailure::in_file(path, e))?;
         return match all.is_empty() {

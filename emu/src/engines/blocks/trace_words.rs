@@ -7,7 +7,7 @@ use crate::account::work::Work;
 use crate::core::decoded::{Decoded, decode};
 use crate::core::{Core, HardwareLoop};
 use crate::semantics::action::{Action, ControlOp};
-use cp2_asm::isa::{Inst, Op, Slot, Word};
+use cp2_asm::isa::{Inst, Op, Slot};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -93,8 +93,7 @@ impl LoopEndMap {
             let may = Op::of(Slot::Mem, Slot::Mem.bits_of(*bits)).is_some_and(loops);
             if may
                 && core.loaded.is(pc)
-                && let Ok(word) = Word::decode(*bits)
-                && let Some(words) = body(&word.mem)
+                && let Some(words) = body(*bits)
             {
                 found.mark(pc + words);
                 found.bodies.push((pc as u32 + 1, (pc + words) as u32));
@@ -135,8 +134,7 @@ impl LoopEndMap {
 pub(crate) fn sets_up(core: &Core, running: &HardwareLoop) -> bool {
     let pc = running.start.wrapping_sub(1) as usize;
     let word = core.program.get(pc).filter(|_| core.loaded.is(pc));
-    let word = word.and_then(|bits| Word::decode(*bits).ok());
-    word.and_then(|word| body(&word.mem))
+    word.and_then(|bits| body(*bits))
         .is_some_and(|words| pc + words == running.end as usize)
 }
 
@@ -145,8 +143,10 @@ fn loops(op: Op) -> bool {
     matches!(op, Op::LoopI | Op::LoopX)
 }
 
-/// Returns the number of words in the loop body that follows `inst`, if it begins a loop.
-fn body(inst: &Inst) -> Option<usize> {
+/// Returns the number of words in the loop body that follows a word, if it begins a loop: which arithmetic it has
+/// beside, and whether the machine has that, is all the same.
+fn body(bits: u64) -> Option<usize> {
+    let inst = Inst::decode(Slot::Mem, Slot::Mem.bits_of(bits)).ok()?;
     loops(inst.op).then_some(usize::from(inst.target))
 }
 

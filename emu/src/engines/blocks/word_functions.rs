@@ -510,6 +510,26 @@ macro_rules! computes {
     ($($op:ident)*) => {
         mod ops {
             $(pub(super) struct $op;)*
+            /// A row of a machine file, whichever.
+            pub(super) struct User;
+        }
+
+        impl WordBody for ops::User {
+            const THEN_COMPUTES: bool = false;
+
+            #[inline(always)]
+            fn run<H: LaneHost>(host: H, step: &WordCall, guest: &mut Guest<'_>) -> bool {
+                let operands = &mut Operands {
+                    file: &mut guest.registers.file,
+                    rows: &step.rows,
+                    second: step.second,
+                    host,
+                };
+                if let Op::User(row) = step.inst.op {
+                    arith::perform(&mut Wide(host), Op::User(row), &step.inst, operands);
+                }
+                true
+            }
         }
 
         $(impl WordBody for ops::$op {
@@ -532,6 +552,7 @@ macro_rules! computes {
         pub(super) fn compute(op: Op, host: Option<Avx>) -> WordFunction {
             match op {
                 $(Op::$op => WordFunction::select_host::<ops::$op>(host),)*
+                Op::User(_) => WordFunction::select_host::<ops::User>(host),
             }
         }
     };
