@@ -113,7 +113,7 @@ pub(super) fn any_item() -> BoxedStrategy<ProgramItem> {
     .boxed()
 }
 
-/// Of how many operations of a slot one is a row of an extension, at which emitted code ends.
+/// One of so many operations of a slot is a row of an extension, at which emitted code ends.
 const EXTENSION_SHARE: u32 = 10;
 
 /// Returns a strategy for arithmetic operations: base rows, and few of extensions.

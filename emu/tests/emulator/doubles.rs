@@ -1,4 +1,4 @@
-//! Tests of the rounding errors of sums and products, and of the time that binary64 takes.
+//! Tests of rounding errors, and of the time that binary64 takes.
 #![allow(clippy::panic, clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::common;

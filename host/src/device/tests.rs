@@ -14,7 +14,7 @@ use crate::paging::PageKernel;
 use crate::schedule::{BlocksPerSection, Buffering, PageArgs, Paging, Stream, StreamPlan};
 use crate::timeline::{Category, Slice};
 use cp2_asm::{Program, Source, assemble};
-use cp2_dma::Target;
+use cp2_dma::{Descriptor, Target};
 use cp2_emu::Cause;
 use map::{MapJob, MapRun, map};
 use proptest::prelude::*;

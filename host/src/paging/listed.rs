@@ -266,7 +266,7 @@ mod tests {
         };
         let commands = super::super::Commands::new(work, &kernel, Event(1), &[]);
         let given = commands.filter_map(|command| match command.action {
-            crate::HostAction::Dma(transfer) => {
+            crate::HostAction::Dma(cp2_dma::Movement::Strided(transfer)) => {
                 Some((transfer.system / 16, transfer.event.is_some()))
             }
             _ => None,

@@ -7,7 +7,7 @@ use crate::device::{Command, Device, HostAction};
 use crate::nest::{BoundaryRule, GridField, GridPass, GridPlan};
 use crate::schedule::{BlocksPerSection, Buffering, Paging, Stream, StreamPlan};
 use buffers::{Buffers, StepId, StepKind};
-use cp2_dma::Direction;
+use cp2_dma::{Direction, Transfer};
 use cp2_machine::Machine;
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -47,7 +47,7 @@ impl Run {
     fn step(&self, i: usize) -> Option<(StepId, bool, bool)> {
         let of = |command: &Command| match (&command.action, command.page) {
             (HostAction::Dma(d), Some(page)) => Some(StepId {
-                kind: match d.direction {
+                kind: match d.direction() {
                     Direction::Load => StepKind::Load,
                     Direction::Store => StepKind::Store,
                 },
@@ -90,7 +90,7 @@ impl Run {
             self.buffers.end(step)?;
         }
         if let HostAction::Dma(transfer) = &self.commands[i].action {
-            self.posted += u64::from(transfer.event.is_some());
+            self.posted += u64::from(transfer.event().is_some());
         }
         Ok(true)
     }

@@ -5,7 +5,7 @@
 use super::*;
 use crate::device::{Device, Event, HostAction};
 use crate::paging::{Commands, PageKernel};
-use cp2_dma::{Descriptor, Direction, Level, Target};
+use cp2_dma::{Descriptor, Direction, Level, Movement, Target};
 use cp2_machine::Machine;
 use proptest::prelude::*;
 
@@ -111,7 +111,7 @@ fn run_plan(
     let work = PlanWork::new(plan, &images);
     for command in Commands::new(work, &kernel, Event::from_number(0), &[]) {
         let transfer = match command.action {
-            HostAction::Dma(transfer) => transfer,
+            HostAction::Dma(Movement::Strided(transfer)) => transfer,
             HostAction::WaitSignal { .. } => {
                 let page = plan.pages().get(command.page.unwrap()).unwrap();
                 compute(plan, &page, &slots, &mut dmem)?;

@@ -242,11 +242,12 @@ fn any_command() -> impl Strategy<Value = (HostAction, Vec<prop::sample::Index>)
     let action = prop_oneof![
         (size, any::<bool>(), 0u32..4).prop_map(|(bytes, load, section)| {
             let target = Target::Section(section);
-            HostAction::Dma(if load {
+            let descriptor = if load {
                 Descriptor::load(target, 65_536, 0, bytes)
             } else {
                 Descriptor::store(target, 65_536, 0, bytes)
-            })
+            };
+            HostAction::Dma(descriptor.into())
         }),
         // `stop`; work, then `stop`; a signal and a wait.
         prop::sample::select(vec![0, 1, 4]).prop_map(|entry| HostAction::Launch {

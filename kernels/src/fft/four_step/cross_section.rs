@@ -1,4 +1,4 @@
-//! An FFT divided among the sections, which exchange registers: input and output move once.
+//! An FFT that sections compute together by exchanging registers.
 
 use super::line_batch::{COMPLEX, LAST, LineBatch, root};
 use crate::assembly::moves;
