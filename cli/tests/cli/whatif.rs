@@ -17,7 +17,7 @@ fn verdicts_follow_from_the_figures() {
     let line = format!("whatif --kernels {ROWS} --machine vm7 --machine vm9 --json");
     let json = bench.cp2(&line).works().json();
     assert_eq!(json["schema"], "cp2-whatif/1");
-    assert_eq!(rows(&json).len(), 6 * 3 * 2);
+    assert_eq!(rows(&json).len(), 10 * 3 * 2);
     let mut classes = std::collections::BTreeSet::new();
     for row in rows(&json) {
         let number = |key: &str| row[key].as_f64().unwrap();

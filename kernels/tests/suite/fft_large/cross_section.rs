@@ -51,7 +51,7 @@ fn transforms_across_sections_equal_the_definition() {
 /// Batches of 8192 gain what a pass over system memory costs: by about 1.2 on vm7 and 1.4 on vm9.
 #[test]
 fn batches_of_8192_gain() {
-    for (name, least) in [("vm7", 1.19), ("vm9", 1.4)] {
+    for (name, least) in [("vm7", 1.2), ("vm9", 1.4)] {
         let n = 8192;
         let x = random(8 * n, 1);
         let passes = FourStepFft::new(n, TransformDirection::Forward, machine(name)).unwrap();
