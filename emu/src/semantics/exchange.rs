@@ -64,9 +64,10 @@ mod tests {
         let mut r: [[usize; 4]; 4] = std::array::from_fn(|i| std::array::from_fn(|s| 10 * i + s));
         for (a, b, n) in [(0, 1, 1), (2, 3, 1), (0, 2, 2), (1, 3, 2)] {
             let old = r;
-            for s in 0..4 {
-                (r[a][s], r[b][s]) = values(op(true, n), (s, 4), |s| old[a][s], |s| old[b][s]);
-            }
+            let moved: [(usize, usize); 4] =
+                std::array::from_fn(|s| values(op(true, n), (s, 4), |s| old[a][s], |s| old[b][s]));
+            r[a] = moved.map(|(first, _)| first);
+            r[b] = moved.map(|(_, second)| second);
         }
         assert_eq!(
             r,

@@ -101,9 +101,12 @@ impl fmt::Display for RecipeKind {
 /// at most.
 const BUTTERFLY_BOUND_SHARE: f64 = 0.95;
 
+/// A plan, or the reason why there is none.
+type PlannedFft = Result<Arc<dyn Fft>, FftError>;
+
 /// The hand-written kernel, or the reason for which the machine has no room for it; none where the length has
 /// no such kernel.
-type LocalFftResult = Option<Result<Arc<dyn Fft>, FftError>>;
+type LocalFftResult = Option<PlannedFft>;
 
 /// Least length, in numbers, for which the hand-written kernel is judged by a long batch: from here on a
 /// short batch costs other recipes as much as it does this kernel.
@@ -134,7 +137,7 @@ pub(super) fn mixed(
     direction: TransformDirection,
     machine: &Arc<Machine>,
     divided: bool,
-) -> Vec<Result<Arc<dyn Fft>, FftError>> {
+) -> Vec<PlannedFft> {
     // Many short transforms fit local memory, so that two columns at a time save nothing.
     let dmem = machine.cp2.dmem.0;
     let columns = MixedRecipe::columns(n, direction, dmem).filter(|_| n >= MIN_LENGTH_BY_COLUMNS);
@@ -160,7 +163,7 @@ pub(super) fn plan_radices(
     machine: &Arc<Machine>,
     batch: usize,
 ) -> Result<Arc<dyn Fft>, FftError> {
-    let mut all: Vec<Result<Arc<dyn Fft>, FftError>> = Vec::new();
+    let mut all: Vec<PlannedFft> = Vec::new();
     if !n.is_power_of_two() {
         all = mixed(n, direction, machine, batch < machine.cp2.sections);
     } else if let Ok(recipe) = PowerOfTwoRecipe::new(n, direction) {
@@ -180,7 +183,7 @@ fn shared(
     n: usize,
     direction: TransformDirection,
     machine: &Arc<Machine>,
-) -> Vec<(RecipeKind, Result<Arc<dyn Fft>, FftError>)> {
+) -> Vec<(RecipeKind, PlannedFft)> {
     if !FourStepRecipe::lengths().contains(&n) {
         return Vec::new();
     }
@@ -204,11 +207,7 @@ pub(super) fn plan_shared(
 }
 
 /// Returns the plan with the smallest expected time for a batch, or the most specific refusal.
-fn cheapest(
-    n: usize,
-    all: Vec<Result<Arc<dyn Fft>, FftError>>,
-    batch: usize,
-) -> Result<Arc<dyn Fft>, FftError> {
+fn cheapest(n: usize, all: Vec<PlannedFft>, batch: usize) -> Result<Arc<dyn Fft>, FftError> {
     let mut best: Option<(Cycles, Arc<dyn Fft>)> = None;
     let mut refused = FftError::Length { n };
     for made in all {
@@ -316,20 +315,19 @@ impl FftPlanner {
         };
         let mut found: Vec<FftCandidate> = Vec::new();
         let mut refused: Vec<RefusedRecipe> = Vec::new();
-        let mut consider =
-            |kind: RecipeKind, fft: Result<Arc<dyn Fft>, FftError>| match fft.and_then(price) {
-                Ok(candidate) => {
-                    found.push(candidate);
-                    Ok(true)
-                }
-                // A recipe that the machine has no room for is no candidate.
-                Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
-                    let reason = e.with_length(n);
-                    refused.push(RefusedRecipe { kind, reason });
-                    Ok(false)
-                }
-                Err(e) => Err(e),
-            };
+        let mut consider = |kind: RecipeKind, fft: PlannedFft| match fft.and_then(price) {
+            Ok(candidate) => {
+                found.push(candidate);
+                Ok(true)
+            }
+            // A recipe that the machine has no room for is no candidate.
+            Err(e) if e.is_refusal() || matches!(e, FftError::Unfit(_)) => {
+                let reason = e.with_length(n);
+                refused.push(RefusedRecipe { kind, reason });
+                Ok(false)
+            }
+            Err(e) => Err(e),
+        };
         let mut any = false;
         if let Some(local) = local {
             any |= consider(RecipeKind::Local, local)?;
@@ -421,7 +419,7 @@ impl FftPlanner {
 
     /// Returns the hand-written kernel where its expected time is so near the butterflies' lower bound that
     /// comparing recipes would cost more than it could gain.
-    fn near_the_floor(&self, local: Option<&Result<Arc<dyn Fft>, FftError>>) -> Option<FftChoice> {
+    fn near_the_floor(&self, local: Option<&PlannedFft>) -> Option<FftChoice> {
         let fft = local?.as_ref().ok()?.clone();
         // The kernel's pages can be as small as one transform a section, and no other recipe has smaller
         // ones: the first load and the last store, which a short batch adds, cost others as much.

@@ -323,24 +323,18 @@ impl<const MUTUAL: bool, const LANES: usize> PairedMemoryOperation for Cross<MUT
             step.row.lanes::<LANES>(file),
             step.index.lanes::<LANES>(file),
         );
-        let mut values = [[Lane::default(); LANES]; 2];
-        for i in 0..LANES {
-            for section in 0..COLUMNS {
-                let of = (section, COLUMNS);
-                let (first, second) = exchange::values(op, of, |s| a[i][s], |s| b[i][s]);
-                values[0][i][section] = first;
-                values[1][i][section] = second;
-            }
-        }
+        let values: [[(u32, u32); COLUMNS]; LANES] = std::array::from_fn(|i| {
+            std::array::from_fn(|section| {
+                exchange::values(op, (section, COLUMNS), |s| a[i][s], |s| b[i][s])
+            })
+        });
+        let first: [Lane; LANES] = values.map(|lane| lane.map(|(first, _)| first));
+        let second: [Lane; LANES] = values.map(|lane| lane.map(|(_, second)| second));
         compute(guest);
         let file = &mut guest.registers.file;
-        step.row
-            .lanes_mut::<LANES>(file)
-            .copy_from_slice(&values[0]);
+        step.row.lanes_mut::<LANES>(file).copy_from_slice(&first);
         if MUTUAL {
-            step.index
-                .lanes_mut::<LANES>(file)
-                .copy_from_slice(&values[1]);
+            step.index.lanes_mut::<LANES>(file).copy_from_slice(&second);
         }
         true
     }

@@ -248,7 +248,7 @@ fn binary64(name: &str, a: f64, b: f64) -> [u32; 2] {
         "dmax" => lanes64(-least(-a, -b)),
         "dcmpeq" => mask(a == b),
         "dcmplt" => mask(a < b),
-        "dcmple" => mask(a < b || a == b),
+        "dcmple" => mask(a <= b),
         _ => panic!("no oracle for `{name}`"),
     }
 }
