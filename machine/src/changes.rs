@@ -111,7 +111,21 @@ impl Machine {
                 Some(place.clone()),
             ));
         }
-        let settings: Vec<RowSetting> = rows.iter().map(|row| row.setting(place)).collect();
+        // An opcode that the machine's own rows have is given anew.
+        let is_free = |opcode| {
+            let mut own = self.cp2.rows.iter();
+            own.all(|own| own.definition().opcode != opcode)
+        };
+        let settings: Vec<RowSetting> = rows
+            .iter()
+            .map(|row| {
+                let setting = row.setting(place);
+                RowSetting {
+                    opcode: setting.opcode.filter(|&opcode| is_free(opcode)),
+                    ..setting
+                }
+            })
+            .collect();
         let problems = settle_rows(self, &settings);
         match problems.is_empty() {
             true => Ok(()),

@@ -144,6 +144,9 @@ pub enum Problem {
         /// The file.
         path: String,
     },
+    /// The base of a file takes the rows of another file.
+    #[error("a `base` takes the rows of another file with `rows=`")]
+    RowsInBase,
     /// A change without text.
     #[error("a change is empty")]
     EmptyChange,
@@ -246,6 +249,9 @@ impl Problem {
                 ),
                 None => format!("write {key}=NAME"),
             },
+            Self::RowsInBase => {
+                "name the file with the rows as base, or write +rows=FILE where the machine is chosen".into()
+            }
             Self::NoRows { .. } => {
                 "give a machine file with [[row]] tables, as docs/machine.md describes them".into()
             }

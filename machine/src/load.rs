@@ -90,6 +90,11 @@ fn resolve(
     }
     let path = folder.join(name);
     if let Some(at) = changes_begin(name, folder) {
+        // Rows of a file come with the file as `base`: a chain of bases has one way, and ends.
+        let rows = |change: &str| change.starts_with("rows=");
+        if place.is_some() && name[at..].split('+').any(rows) {
+            return Err(fail(Problem::RowsInBase));
+        }
         let base = resolve(&name[..at], folder, place, chain)?;
         return base.change(name, at);
     }

@@ -12,7 +12,9 @@ use crate::io::{Outputs, check_extension, read_small, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use cost::{Cost, CostWeights};
 use cp2_machine::Machine;
-use measured::{KeptRows, RowCase, RowName, RowResult, measure_cases, rounded, select_rows};
+use measured::{
+    KeptRows, RowCase, RowName, RowResult, measure_cases, rounded, select_rows, shorten_reason,
+};
 use proposals::{Proposal, select_proposals};
 use sensitivity::Flip;
 use std::collections::BTreeMap;
@@ -174,7 +176,7 @@ fn change_machines(
         }
         for (machine, result) in machines.iter().zip(results) {
             let result = result.map(Arc::new);
-            let result = result.map_err(|e| e.to_string().lines().next().unwrap_or("").to_owned());
+            let result = result.map_err(|e| shorten_reason(&e.to_string()));
             all.push((machine.clone(), proposal.clone(), result));
         }
     }

@@ -129,6 +129,31 @@ fn rows_replace_those_of_the_base_and_say_so() {
     );
 }
 
+/// Rows of two files are taken one behind the other; a base takes none, so that files cannot name each other.
+#[test]
+fn rows_of_several_files_are_taken_by_changes_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    for name in ["one", "two"] {
+        let text = MINE.replace("mine", name);
+        std::fs::write(path(&format!("{name}.toml")), text).unwrap();
+    }
+    let both = format!("vm7+rows={}+rows={}", path("one.toml"), path("two.toml"));
+    let rows = Machine::load(&both).unwrap().cp2.rows;
+    let rows = rows.iter().map(|row| row.definition());
+    let found: Vec<_> = rows
+        .map(|row| (row.mnemonic.as_str(), row.opcode))
+        .collect();
+    assert_eq!(found, [("one", 0), ("two", 1)]);
+    let text = MINE.replace("vm7", "vm7+rows=ring.toml");
+    std::fs::write(path("ring.toml"), text).unwrap();
+    let error = Machine::load(&path("ring.toml")).unwrap_err().to_string();
+    assert!(
+        error.contains("`base` takes the rows of another file") && error.contains("ring.toml:1:"),
+        "{error}"
+    );
+}
+
 /// Each message says what is wrong and what is expected, at the place.
 #[test]
 fn what_is_wrong_is_said() {

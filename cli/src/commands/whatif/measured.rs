@@ -214,11 +214,17 @@ impl KeptRows {
     }
 }
 
+/// Returns the first two lines of an error as one: what was refused, and why.
+pub(super) fn shorten_reason(error: &str) -> String {
+    let lines = error.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.take(2).collect::<Vec<_>>().join(" ")
+}
+
 fn measure_row(case: &RowCase, options: DeviceOptions) -> RowResult {
     let RowName { kernel, size } = &case.row;
     let measured = registry::measure(*kernel, size, &case.machine, options);
     let row = measured.map_err(|e| RowRefusal {
-        reason: e.to_string().lines().next().unwrap_or_default().to_owned(),
+        reason: shorten_reason(&e.to_string()),
         exit: match e {
             KernelError::Unfinished { .. } => GUEST_FAULT,
             KernelError::Wrong { .. } => UNVERIFIED,
