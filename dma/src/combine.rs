@@ -37,9 +37,7 @@ impl Combine {
             }
         }
     }
-}
 
-impl Combine {
     /// Returns the name in errors.
     pub(crate) fn name(self) -> &'static str {
         match self {

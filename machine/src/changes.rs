@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// The change that takes the rows of a machine file.
-const ROWS: &str = "rows=";
+pub(crate) const ROWS: &str = "rows=";
 
 impl Machine {
     /// Returns this machine with the changes of a text such as `section-addressing+dma.granule=4B`.

@@ -1,5 +1,6 @@
 //! Loads machines by name or path: reads files, resolves bases, checks rules.
 
+use crate::changes::ROWS;
 use crate::error::{File, MachineError, Place, Problem, suggest};
 use crate::read::{Layer, name_of_stem, read};
 use crate::user_row::settle_rows;
@@ -91,7 +92,7 @@ fn resolve(
     let path = folder.join(name);
     if let Some(at) = changes_begin(name, folder) {
         // Rows of a file come with the file as `base`: a chain of bases has one way, and ends.
-        let rows = |change: &str| change.starts_with("rows=");
+        let rows = |change: &str| change.starts_with(ROWS);
         if place.is_some() && name[at..].split('+').any(rows) {
             return Err(fail(Problem::RowsInBase));
         }
