@@ -258,8 +258,8 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
                 doubles::complex(b),
             ))
         }),
-        Op::Dcmadd => u.complex_doubles(|alu, product, c| doubles::add(alu, product, c)),
-        Op::Dcmsub => u.complex_doubles(|alu, product, c| doubles::sub(alu, c, product)),
+        Op::Dcmadd => u.complex_doubles(DoubleOperation::Add, |product, c| [product, c]),
+        Op::Dcmsub => u.complex_doubles(DoubleOperation::Sub, |product, c| [c, product]),
         Op::Dbfly => u.double_butterfly(doubles::cmul, Turn::None),
         Op::DbflyI => u.double_butterfly(doubles::cmul, Turn::Plus),
         Op::DbflyN => u.double_butterfly(doubles::cmul, Turn::Minus),
@@ -472,15 +472,16 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         self.merge::<N>(|alu, a, b| by_two(|i| alu.double(operation, two(&a, i), two(&b, i))));
     }
 
-    /// A function of the product `a b` of complex binary64 numbers, and of `c`.
+    /// An operation on the product `a b` of complex binary64 numbers and on `c`, in the order that `order` gives.
     #[inline(always)]
     fn complex_doubles(
         &mut self,
-        f: impl Fn(&mut A, ComplexDouble<A::L>, ComplexDouble<A::L>) -> ComplexDouble<A::L>,
+        operation: DoubleOperation,
+        order: impl Fn(ComplexDouble<A::L>, ComplexDouble<A::L>) -> [ComplexDouble<A::L>; 2],
     ) {
         let [a, b, c] = [1, 2, 3].map(|i| doubles::complex(self.read(i)));
-        let product = doubles::cmul(self.alu, a, b);
-        let d = f(self.alu, product, c);
+        let [x, y] = order(doubles::cmul(self.alu, a, b), c);
+        let d = doubles::by_parts(self.alu, [operation; 2], x, y);
         self.write(0, doubles::flat(d));
     }
 
@@ -491,20 +492,16 @@ impl<A: Alu, R: Registers<A::L>> Unit<'_, A, R> {
         product: impl Fn(&mut A, ComplexDouble<A::L>, ComplexDouble<A::L>) -> ComplexDouble<A::L>,
         turn: Turn,
     ) {
+        use DoubleOperation::{Add, Sub};
         let [x, y, w] = [2, 3, 4].map(|i| doubles::complex(self.read(i)));
         let t = product(self.alu, y, w);
-        let turned = [t[1], t[0]];
-        let (d, e) = match turn {
-            Turn::None => (doubles::add(self.alu, x, t), doubles::sub(self.alu, x, t)),
-            Turn::Plus => (
-                doubles::sub_add(self.alu, x, turned),
-                doubles::add_sub(self.alu, x, turned),
-            ),
-            Turn::Minus => (
-                doubles::add_sub(self.alu, x, turned),
-                doubles::sub_add(self.alu, x, turned),
-            ),
+        let (t, [of_d, of_e]) = match turn {
+            Turn::None => (t, [[Add, Add], [Sub, Sub]]),
+            Turn::Plus => ([t[1], t[0]], [[Sub, Add], [Add, Sub]]),
+            Turn::Minus => ([t[1], t[0]], [[Add, Sub], [Sub, Add]]),
         };
+        let d = doubles::by_parts(self.alu, of_d, x, t);
+        let e = doubles::by_parts(self.alu, of_e, x, t);
         self.write(0, doubles::flat(d));
         self.write(1, doubles::flat(e));
     }

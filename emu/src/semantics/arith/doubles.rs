@@ -2,7 +2,7 @@
 
 use super::{Pair, QUAD};
 use crate::alu::{Alu, SIGN};
-use crate::semantics::double::DoubleOperation::{Add, Mul, Sub};
+use crate::semantics::double::DoubleOperation::{self, Add, Mul, Sub};
 
 /// A complex number of two binary64 numbers: real part, imaginary part.
 pub(super) type ComplexDouble<L> = [Pair<L>; 2];
@@ -71,44 +71,18 @@ pub(super) fn nmsub<A: Alu>(
     alu.double(Sub, c, product)
 }
 
-/// `a + b` of both parts.
+/// Combines first parts by the first operation, second parts by the second.
 #[inline(always)]
-pub(super) fn add<A: Alu>(
+pub(super) fn by_parts<A: Alu>(
     alu: &mut A,
+    [first, second]: [DoubleOperation; 2],
     a: ComplexDouble<A::L>,
     b: ComplexDouble<A::L>,
 ) -> ComplexDouble<A::L> {
-    [alu.double(Add, a[0], b[0]), alu.double(Add, a[1], b[1])]
-}
-
-/// `a - b` of both parts.
-#[inline(always)]
-pub(super) fn sub<A: Alu>(
-    alu: &mut A,
-    a: ComplexDouble<A::L>,
-    b: ComplexDouble<A::L>,
-) -> ComplexDouble<A::L> {
-    [alu.double(Sub, a[0], b[0]), alu.double(Sub, a[1], b[1])]
-}
-
-/// Sum of the first parts, difference of the second.
-#[inline(always)]
-pub(super) fn add_sub<A: Alu>(
-    alu: &mut A,
-    a: ComplexDouble<A::L>,
-    b: ComplexDouble<A::L>,
-) -> ComplexDouble<A::L> {
-    [alu.double(Add, a[0], b[0]), alu.double(Sub, a[1], b[1])]
-}
-
-/// Difference of the first parts, sum of the second.
-#[inline(always)]
-pub(super) fn sub_add<A: Alu>(
-    alu: &mut A,
-    a: ComplexDouble<A::L>,
-    b: ComplexDouble<A::L>,
-) -> ComplexDouble<A::L> {
-    [alu.double(Sub, a[0], b[0]), alu.double(Add, a[1], b[1])]
+    [
+        alu.double(first, a[0], b[0]),
+        alu.double(second, a[1], b[1]),
+    ]
 }
 
 /// The products of the parts of `b` by `a`'s real part, and by its imaginary part, turned round.
@@ -118,8 +92,8 @@ fn products<A: Alu>(
     [ar, ai]: ComplexDouble<A::L>,
     [br, bi]: ComplexDouble<A::L>,
 ) -> (ComplexDouble<A::L>, ComplexDouble<A::L>) {
-    let real = [alu.double(Mul, ar, br), alu.double(Mul, ar, bi)];
-    let imaginary = [alu.double(Mul, ai, bi), alu.double(Mul, ai, br)];
+    let real = by_parts(alu, [Mul; 2], [ar; 2], [br, bi]);
+    let imaginary = by_parts(alu, [Mul; 2], [ai; 2], [bi, br]);
     (real, imaginary)
 }
 
@@ -131,7 +105,7 @@ pub(super) fn cmul<A: Alu>(
     b: ComplexDouble<A::L>,
 ) -> ComplexDouble<A::L> {
     let (p, q) = products(alu, a, b);
-    sub_add(alu, p, q)
+    by_parts(alu, [Sub, Add], p, q)
 }
 
 /// `a * conj(b)`: [`cmul`] with the sign of `b`'s imaginary part flipped.
@@ -142,5 +116,5 @@ pub(super) fn cmulc<A: Alu>(
     b: ComplexDouble<A::L>,
 ) -> ComplexDouble<A::L> {
     let (p, q) = products(alu, b, a);
-    add_sub(alu, p, q)
+    by_parts(alu, [Add, Sub], p, q)
 }
