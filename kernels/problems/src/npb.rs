@@ -8,7 +8,9 @@ mod class;
 pub mod ft;
 mod generator;
 pub mod mg;
+mod precision;
 
 pub use class::{NpbClass, UnknownClass};
 pub use ft::FtProblem;
 pub use generator::Generator;
+pub use precision::{Precision, UnknownPrecision};
