@@ -9,7 +9,7 @@ mod timeline;
 
 pub(crate) use options::check_outputs;
 pub(crate) use report::{JobResults, expected_cycles};
-pub(crate) use session::{JobSession, decode_floats, encode_floats};
+pub(crate) use session::{JobSession, decode_values, encode_values};
 
 use crate::outcome::CommandFailure;
 use cp2_machine::Machine;

@@ -13,16 +13,33 @@ pub use ft::FT_OPERATORS;
 pub(crate) use ft::ft;
 
 use crate::registry::{Entry, SizeParameter};
-use cp2_problems::npb::FtProblem;
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::npb::mg::MgProblem;
+use cp2_problems::npb::{FtProblem, Precision};
+use cp2_reference::NumberFormat;
 use std::sync::Arc;
+
+/// Returns the format of numbers by which references of a precision count.
+pub(crate) fn number_format(precision: Precision) -> NumberFormat {
+    match precision {
+        Precision::Single => NumberFormat::Binary32,
+        Precision::Double => NumberFormat::Binary64,
+    }
+}
 
 /// Planners and registry entries of this folder.
 pub(crate) const ENTRIES: KernelFolder = KernelFolder {
     planners: &[mg::solve, ft, cg],
     entries: &KERNELS,
 };
+
+/// Format of a benchmark's numbers, as a parameter of sizes.
+const PRECISION: SizeParameter = SizeParameter::word(
+    "precision",
+    "single",
+    "numbers of the arrays and of the arithmetic: single, or double on machines with `double`",
+)
+.optional();
 
 /// Registry entries of the benchmarks.
 const KERNELS: [Entry; 3] = [
@@ -60,6 +77,7 @@ const KERNELS: [Entry; 3] = [
         parameters: &[
             SizeParameter::new("n", 32, "points along each axis: a power of two"),
             SizeParameter::new("cycles", 4, "V-cycles"),
+            PRECISION,
         ],
         sizes: &["64 2", "128 2"],
         below: None,

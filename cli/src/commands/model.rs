@@ -123,7 +123,10 @@ impl FromArgMatches for Args {
                     let given = matches.get_one::<registry::SizeValue>(p.name);
                     (p.name, given.unwrap_or(&p.default).clone())
                 };
-                let values: Vec<_> = kernel.parameters().iter().map(value).collect();
+                let parameters = kernel.parameters().iter();
+                let given = parameters.map(|p| (p, value(p)));
+                let kept = given.filter(|(p, (_, value))| !p.leaves_out(value));
+                let values: Vec<_> = kept.map(|(_, named)| named).collect();
                 let one = One::from_arg_matches(matches)?;
                 Some((kernel.name(), Size::new(&values), one))
             }

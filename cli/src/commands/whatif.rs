@@ -88,6 +88,8 @@ struct ProposalTrial {
 /// A row with and without a proposal.
 struct TrialRow {
     row: RowName,
+    /// The row as it is with the proposal; none if no kernel has it.
+    changed: Option<RowName>,
     before: RowResult,
     after: RowResult,
     judgement: Judgement,
@@ -251,18 +253,15 @@ fn try_proposals(
     changed: Changed,
     results: &mut MeasuredRows<'_>,
 ) -> Result<(Vec<ProposalTrial>, String), CommandFailure> {
-    let after = changed
-        .iter()
-        .filter_map(|(_, _, after)| after.as_ref().ok());
-    let machines: Vec<&Arc<Machine>> = changed
-        .iter()
-        .map(|(before, ..)| before)
-        .chain(after)
-        .collect();
-    let cases = rows
-        .iter()
-        .flat_map(|row| machines.iter().map(move |&machine| (row, machine)));
-    results.measure(cases)?;
+    let mut cases: Vec<(RowName, &Arc<Machine>)> = Vec::new();
+    for row in rows {
+        cases.extend(changed.iter().map(|(before, ..)| (row.clone(), before)));
+        cases.extend(changed.iter().filter_map(|(_, proposal, after)| {
+            let row = row.with_values(&proposal.sizes).ok()?;
+            Some((row, after.as_ref().ok()?))
+        }));
+    }
+    results.measure(cases.iter().map(|(row, machine)| (row, *machine)))?;
     let (mut trials, mut notes) = (Vec::new(), String::new());
     for (base, proposal, machine) in changed {
         let machine = match machine {
@@ -274,9 +273,15 @@ fn try_proposals(
         };
         let (costs, uncounted) = cost::costs(&base, &machine);
         let line = |row: &RowName| {
-            let (before, after) = (results.find(row, &base)?, results.find(row, &machine)?);
+            let before = results.find(row, &base)?;
+            let changed = row.with_values(&proposal.sizes);
+            let after = match &changed {
+                Ok(changed) => results.find(changed, &machine)?,
+                Err(refusal) => Err(refusal.clone()),
+            };
             Some(TrialRow {
                 row: row.clone(),
+                changed: changed.ok(),
                 judgement: judge(&before, &after),
                 before,
                 after,

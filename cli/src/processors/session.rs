@@ -6,7 +6,7 @@ use crate::interrupt;
 use crate::outcome::CommandFailure;
 use crate::progress;
 use crate::simulation::SimulationArgs;
-use cp2_host::DeviceOptions;
+use cp2_host::{DeviceOptions, MemoryElement};
 use cp2_kernels::{Job, price_jobs, run_jobs};
 use cp2_machine::Machine;
 use cp2_network::{NetworkReport, Transport, share_of};
@@ -200,14 +200,17 @@ fn share_out<T: Send, E: Send>(
 }
 
 /// Returns the bytes of values between ranks.
-pub(crate) fn encode_floats(values: &[f32]) -> impl Iterator<Item = u8> {
-    values.iter().flat_map(|value| value.to_le_bytes())
+pub(crate) fn encode_values<T: MemoryElement>(values: &[T]) -> Vec<u8> {
+    let mut bytes = vec![0; values.len() * T::BYTES];
+    for (value, bytes) in values.iter().zip(bytes.chunks_exact_mut(T::BYTES)) {
+        value.put(bytes);
+    }
+    bytes
 }
 
-/// Returns the values of the bytes of [`encode_floats`].
-pub(crate) fn decode_floats(bytes: &[u8]) -> Vec<f32> {
-    let words = bytes.as_chunks::<4>().0.iter();
-    words.map(|bytes| f32::from_le_bytes(*bytes)).collect()
+/// Returns the values of the bytes of [`encode_values`].
+pub(crate) fn decode_values<T: MemoryElement>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(T::BYTES).map(T::get).collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Reasons why a graphics card does not compute.
 
+use cp2_problems::npb::Precision;
 use std::time::Duration;
 
 /// Reason why a graphics card cannot be used, or did not finish.
@@ -60,6 +61,14 @@ pub enum GpuError {
         bytes: u64,
         /// The adapter's limit.
         most: u64,
+    },
+    /// The problem's numbers are not those of shaders.
+    #[error(
+        "shaders compute in single precision, and the problem is in {precision} precision; take single precision or the backend native"
+    )]
+    Precision {
+        /// Format of the problem's numbers.
+        precision: Precision,
     },
     /// The problem needs more of something than the adapter has.
     #[error("{what}: {found} are needed, and the adapter has {most}; take another adapter")]

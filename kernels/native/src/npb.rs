@@ -3,8 +3,8 @@
 use crate::NativeProblem;
 use crate::fft::{columns, planned};
 use cp2_problems::fft::TransformDirection;
-use cp2_problems::npb::FtProblem;
 use cp2_problems::npb::mg::MgProblem;
+use cp2_problems::npb::{FtProblem, Precision};
 use cp2_problems::{NamedArrays, Problem};
 use num_complex::{Complex32, Complex64};
 
@@ -13,12 +13,26 @@ pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<MgProblem>()?.clone();
     let shape = problem.shape();
     Some(NativeProblem::new(
-        "plain loops in single precision",
+        match problem.precision() {
+            Precision::Single => "plain loops in single precision",
+            Precision::Double => "plain loops in double precision",
+        },
         move |input| {
-            let v = input.get_sized::<f32>("v", problem.count())?;
-            let solution = problem.solve::<f32>(v);
-            let u = NamedArrays::from_array("u", &shape, solution.u.into_points());
-            Ok(u.add_array("norms", &[2], solution.norms.to_vec()))
+            let (u, norms) = match problem.precision() {
+                Precision::Single => {
+                    let v = input.get_sized::<f32>("v", problem.count())?;
+                    let solution = problem.solve::<f32>(v);
+                    let u = solution.u.into_points();
+                    (NamedArrays::from_array("u", &shape, u), solution.norms)
+                }
+                Precision::Double => {
+                    let v = input.get_sized::<f64>("v", problem.count())?;
+                    let solution = problem.solve::<f64>(v);
+                    let u = solution.u.into_points();
+                    (NamedArrays::from_array("u", &shape, u), solution.norms)
+                }
+            };
+            Ok(u.add_array("norms", &[2], norms.to_vec()))
         },
     ))
 }

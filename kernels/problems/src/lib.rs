@@ -53,6 +53,7 @@ mod case;
 pub mod chain;
 pub mod conv;
 mod data;
+mod double_double;
 mod error;
 pub mod fft;
 pub mod himeno;

@@ -67,6 +67,8 @@ pub struct SizeParameter {
     pub default: SizeValue,
     /// Meaning of the parameter, with its unit.
     pub help: &'static str,
+    /// True if sizes leave the parameter out where it has its default.
+    pub optional: bool,
 }
 
 impl SizeParameter {
@@ -77,6 +79,7 @@ impl SizeParameter {
             name,
             default: SizeValue::Number(default),
             help,
+            optional: false,
         }
     }
 
@@ -87,7 +90,21 @@ impl SizeParameter {
             name,
             default: SizeValue::Word(Cow::Borrowed(default)),
             help,
+            optional: false,
         }
+    }
+
+    /// Returns the parameter as one that sizes leave out where it has its default. Optional parameters come last.
+    #[must_use]
+    pub const fn optional(mut self) -> Self {
+        self.optional = true;
+        self
+    }
+
+    /// Returns true if sizes leave out this value.
+    #[must_use]
+    pub fn leaves_out(&self, value: &SizeValue) -> bool {
+        self.optional && *value == self.default
     }
 }
 
@@ -135,10 +152,12 @@ impl Size {
             let value = parameter.value(value);
             place.1 = value.ok_or_else(|| wrong(parameter.name, "a number"))?;
         }
-        Ok(size)
+        let named = parameters.iter().zip(size.0);
+        let kept = named.filter(|(parameter, (_, value))| !parameter.leaves_out(value));
+        Ok(Self(kept.map(|(_, named)| named).collect()))
     }
 
-    /// Parses a row of a table, `64 3`: a value for each parameter, in order.
+    /// Parses a row of a table, `64 3`: a value for each parameter, in order. Optional ones may be missing at its end.
     ///
     /// # Errors
     /// More or fewer values than parameters, or an invalid value.
@@ -151,11 +170,17 @@ impl Size {
         let mut words = row.split_whitespace();
         let mut values = Vec::new();
         for parameter in parameters {
-            let word = words.next();
-            let word = word.ok_or_else(|| wrong(parameter.name, "a value"))?;
+            let Some(word) = words.next() else {
+                match parameter.optional {
+                    true => break,
+                    false => return Err(wrong(parameter.name, "a value")),
+                }
+            };
             let value = parameter.value(word);
             let value = value.ok_or_else(|| wrong(parameter.name, "a number"))?;
-            values.push((parameter.name, value));
+            if !parameter.leaves_out(&value) {
+                values.push((parameter.name, value));
+            }
         }
         match (words.next(), parameters.last()) {
             (Some(_), Some(last)) => Err(wrong(last.name, "the last value")),

@@ -39,6 +39,8 @@ use crate::pipeline::Unschedulable;
 use cp2_host::HostError;
 use cp2_host::nest::NestError;
 use cp2_machine::Machine;
+use cp2_problems::Kind;
+use cp2_problems::npb::Precision;
 
 /// The reason why a machine cannot compute V-cycles.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +77,16 @@ pub enum MultigridError {
         /// Bytes of a section's local memory.
         dmem: u64,
     },
+    /// The machine computes in single precision alone.
+    #[error(
+        "multigrid in {precision} precision on {machine}: it needs the extension `double`; take a machine with it, as vm7+double, or single precision"
+    )]
+    NoDouble {
+        /// Name of the machine.
+        machine: String,
+        /// Format of the problem's numbers.
+        precision: Precision,
+    },
     /// The job cannot be carried out.
     #[error(transparent)]
     Job(#[from] JobError),
@@ -89,6 +101,14 @@ pub enum MultigridError {
     Split {
         /// The fault, the expectation and the remedy.
         reason: String,
+    },
+    /// The right-hand side has other numbers than the problem.
+    #[error("the right-hand side is of {found}; expected {expected}")]
+    Kind {
+        /// Type of the numbers found.
+        found: Kind,
+        /// Type of the problem's numbers.
+        expected: Kind,
     },
     /// The right-hand side has another length than the problem.
     #[error("the right-hand side holds {found} numbers; expected {expected}")]

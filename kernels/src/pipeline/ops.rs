@@ -7,8 +7,8 @@ use cp2_machine::Machine;
 #[derive(Debug)]
 pub(crate) struct Ops {
     pub(crate) body: Body,
-    /// Bits of each constant; the first is in `q31`, the next in `q30`, and so on.
-    constants: Vec<u32>,
+    /// Lanes of each constant; the first is in `q31`, the next in `q30`, and so on.
+    constants: Vec<[u32; 4]>,
     /// Number of quads carried from iteration to iteration, in the registers below the constants.
     carried: u8,
 }
@@ -24,9 +24,14 @@ impl Ops {
 
     /// Adds constants to a body that exists, each in the four lanes of a quad.
     pub(crate) fn from_body(body: Body, constants: &[u32]) -> Self {
+        Self::from_quads(body, constants.iter().map(|&bits| [bits; 4]).collect())
+    }
+
+    /// Adds constants to a body that exists, given by the lanes of their quads.
+    pub(crate) fn from_quads(body: Body, constants: Vec<[u32; 4]>) -> Self {
         Self {
             body,
-            constants: constants.to_vec(),
+            constants,
             carried: 0,
         }
     }
@@ -75,9 +80,9 @@ impl Ops {
 
     /// Writes the table of the constants.
     pub(crate) fn constant_table(&self) -> String {
-        let line = |bits: &u32| {
-            let word = *bits as i32;
-            format!("    .int {word}, {word}, {word}, {word}\n")
+        let line = |lanes: &[u32; 4]| {
+            let [a, b, c, d] = lanes.map(|bits| bits as i32);
+            format!("    .int {a}, {b}, {c}, {d}\n")
         };
         if self.constants.is_empty() {
             return String::new();

@@ -19,6 +19,7 @@ mod map_shares;
 mod memory;
 mod mixed;
 mod monotone;
+mod multigrid_double;
 mod multigrid_processors;
 mod not_finite;
 mod npb;

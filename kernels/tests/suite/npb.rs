@@ -7,7 +7,7 @@ use cp2_kernels::npb::mg::MultigridPlan;
 use cp2_machine::Machine;
 use cp2_problems::npb::ft::{CHECKSUM_TOLERANCE, FIELD_TOLERANCE, official};
 use cp2_problems::npb::mg::{MgClass, MgProblem, Smoother, charges};
-use cp2_problems::npb::{FtProblem, NpbClass};
+use cp2_problems::npb::{FtProblem, NpbClass, Precision};
 use cp2_problems::{Backend as _, Case, NamedArrays, Problem as _, Reference, run_judged};
 use num_complex::Complex32;
 use std::sync::Arc;
@@ -155,7 +155,10 @@ fn mg_gives_the_official_norms() {
         let output = done.output.as_ref().unwrap();
         let norms = output.get::<f64>("norms").unwrap();
         let off = (norms[1] / benchmark.official - 1.0).abs();
-        assert!(off < MgClass::TOLERANCE, "{class}: {off}");
+        assert!(
+            off < MgClass::tolerance(Precision::Single),
+            "{class}: {off}"
+        );
         assert!(problem.judge(&input, output).is_within_tolerance());
         let cycles = done.run.report.cycles;
         let apart = expected.0.abs_diff(cycles);

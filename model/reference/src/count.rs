@@ -3,6 +3,33 @@
 use cp2_machine::{Class, Machine};
 use std::ops::{Add, Mul};
 
+/// Format of the numbers that an algorithm computes with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NumberFormat {
+    /// IEEE 754 binary32: a quad is four numbers, a pair is a complex one.
+    #[default]
+    Binary32,
+    /// IEEE 754 binary64, on machines with `double`: a quad is two numbers, or a complex one.
+    Binary64,
+}
+
+impl NumberFormat {
+    /// Returns the bytes of a real number.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Binary32 => 4,
+            Self::Binary64 => 8,
+        }
+    }
+
+    /// Returns the real numbers of a quad.
+    #[must_use]
+    pub fn numbers_of_quad(self) -> u64 {
+        16 / self.bytes()
+    }
+}
+
 /// Operation counts of an algorithm, in issues of one section. They are fractions: if two transforms share an
 /// issue, each has a half.
 ///
@@ -69,12 +96,16 @@ struct Units {
 }
 
 impl Units {
-    fn of(machine: &Machine) -> Self {
+    fn of(machine: &Machine, format: NumberFormat) -> Self {
         let every = |class| machine.cp2.interval[class].0.max(1) as f64;
+        let [butterfly, madd, add] = match format {
+            NumberFormat::Binary32 => [Class::Butterfly, Class::Madd, Class::Add],
+            NumberFormat::Binary64 => [Class::DoubleComplex, Class::DoubleMadd, Class::DoubleAdd],
+        };
         Self {
-            butterfly: every(Class::Butterfly),
-            madd: every(Class::Madd),
-            add: every(Class::Add),
+            butterfly: every(butterfly),
+            madd: every(madd),
+            add: every(add),
             integer: every(Class::Integer),
             elementary: every(Class::Elementary),
         }
@@ -102,7 +133,13 @@ impl Count {
     /// its time. The fewest cycles for which the work fits are found by bisection.
     #[must_use]
     pub fn cycles(&self, machine: &Machine) -> f64 {
-        let units = Units::of(machine);
+        self.cycles_of(NumberFormat::Binary32, machine)
+    }
+
+    /// Returns the fewest cycles of one section, as [`Count::cycles`] does, for operations on numbers of a format.
+    #[must_use]
+    pub fn cycles_of(&self, format: NumberFormat, machine: &Machine) -> f64 {
+        let units = Units::of(machine, format);
         let easy = self.issues().max(0.0);
         if self.fits(&units, easy) {
             return easy;

@@ -41,7 +41,7 @@ mod transforms;
 mod vector;
 
 pub use bound::Traffic;
-pub use count::Count;
+pub use count::{Count, NumberFormat};
 pub use diffusion::Diffusion;
 pub use fft::{Fft, FftArray, RealFft};
 pub use figures::{Figures, Term};

@@ -6,7 +6,7 @@
 //! arithmetic and transfers counts.
 
 use crate::bound::Traffic;
-use crate::count::Count;
+use crate::count::{Count, NumberFormat};
 use crate::figures::{Figures, Term};
 use cp2_machine::{Cycles, Machine};
 
@@ -16,9 +16,10 @@ pub struct Multigrid {
     /// Planes, rows and columns.
     shape: [usize; 3],
     cycles: usize,
+    format: NumberFormat,
 }
 
-/// Issues for four points of a level in a cycle. Residual and smoother use sums across x that neighbouring
+/// Issues for a quad of points of a level in a cycle. Residual and smoother use sums across x that neighbouring
 /// quads share (9 and 10). Projection and interpolation are separable (14 and 15 issues for 8 quads of the
 /// finer level, so 14/8 and 15/8).
 const RESIDUAL: f64 = 9.0;
@@ -26,14 +27,19 @@ const SMOOTHER: f64 = 10.0;
 const PROJECTION: f64 = 14.0 / 8.0;
 const INTERPOLATION: f64 = 15.0 / 8.0;
 const NORM: f64 = 1.0;
-/// Issues for a quad in a change of layout: its lanes come from four other quads, and each issue makes a
-/// pair.
-const RELAYOUT: f64 = 2.0;
+/// Returns the issues for a quad in a change of layout. In single precision its numbers come from four other quads, and
+/// each issue makes a pair; in double precision they come from two, and an issue makes the quad.
+fn relayout(format: NumberFormat) -> f64 {
+    match format {
+        NumberFormat::Binary32 => 2.0,
+        NumberFormat::Binary64 => 1.0,
+    }
+}
 
-/// Bytes that a cycle moves for a point of a level that does not fit local memory. On the finest level these
+/// Numbers that a cycle moves for a point of a level that does not fit local memory. On the finest level these
 /// are u in and out and v in, with an eighth each of the arrays that come from and go to the level below; on
 /// other levels likewise with their right-hand side.
-const BYTES: f64 = 13.0;
+const MOVED: f64 = 13.0 / 4.0;
 
 /// A pass over the arrays of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,45 +79,48 @@ pub enum MultigridPass {
 }
 
 impl MultigridPass {
-    /// Returns the issues for four points, and the bytes for a point with each array moved once. Points are
-    /// those of the finer level if a pass works on two levels.
-    fn work(self) -> (f64, f64) {
-        let own = |add: bool| if add { 4.0 } else { 0.0 };
+    /// Returns the issues for a quad of points, and the numbers moved for a point with each array moved once. Points
+    /// are those of the finer level if a pass works on two levels.
+    fn work(self, format: NumberFormat) -> (f64, f64) {
+        let own = |add: bool| if add { 1.0 } else { 0.0 };
+        let relayout = relayout(format);
         match self {
-            Self::Residual => (RESIDUAL, 12.0),
-            Self::Smoother { add } => (SMOOTHER, 8.0 + own(add)),
-            Self::Projection => (PROJECTION, 4.5),
-            Self::Interpolation { add } => (INTERPOLATION, 4.5 + own(add)),
-            Self::Ascent { add } => (INTERPOLATION + RESIDUAL + SMOOTHER, 8.5 + own(add)),
-            Self::Descent => (RESIDUAL + PROJECTION, 8.5),
+            Self::Residual => (RESIDUAL, 3.0),
+            Self::Smoother { add } => (SMOOTHER, 2.0 + own(add)),
+            Self::Projection => (PROJECTION, 1.125),
+            Self::Interpolation { add } => (INTERPOLATION, 1.125 + own(add)),
+            Self::Ascent { add } => (INTERPOLATION + RESIDUAL + SMOOTHER, 2.125 + own(add)),
+            Self::Descent => (RESIDUAL + PROJECTION, 2.125),
             // A quad of the coarser level takes a sum and a product; that level has an eighth of the quads.
-            Self::Planes => (2.0 / 8.0, 1.0),
-            Self::ResidualNorm => (RESIDUAL + NORM, 8.0),
-            Self::Relayout => (RELAYOUT, 8.0),
-            Self::First => (RELAYOUT + NORM + PROJECTION, 8.5),
-            Self::Last => (RELAYOUT + RESIDUAL + NORM, 12.0),
+            Self::Planes => (2.0 / 8.0, 0.25),
+            Self::ResidualNorm => (RESIDUAL + NORM, 2.0),
+            Self::Relayout => (relayout, 2.0),
+            Self::First => (relayout + NORM + PROJECTION, 2.125),
+            Self::Last => (relayout + RESIDUAL + NORM, 3.0),
         }
     }
 
     /// Returns the cycles of the pass on a level of so many points, the finer one if it works on two levels: the
     /// longer of its operations and its bytes, without halos.
     #[must_use]
-    pub fn cycles(self, points: u64, machine: &Machine) -> Cycles {
+    pub fn cycles(self, points: u64, format: NumberFormat, machine: &Machine) -> Cycles {
         let points = points as f64;
-        let (issues, bytes) = self.work();
-        let moved = Traffic::bytes((bytes * points) as u128).cycles(machine);
-        Cycles(moved.max(cycles(issues * points, machine) as u64))
+        let (issues, numbers) = self.work(format);
+        let bytes = numbers * format.bytes() as f64 * points;
+        let moved = Traffic::bytes(bytes as u128).cycles(machine);
+        Cycles(moved.max(cycles(issues * points, format, machine) as u64))
     }
 }
 
-/// Bytes of a number.
-const REAL: u128 = 4;
-
 impl Multigrid {
-    /// Returns so many `cycles` on planes, rows and columns.
+    /// Returns so many `cycles` on planes, rows and columns of numbers of a format.
     #[must_use]
-    pub fn new(shape: [usize; 3], cycles: usize) -> Self {
-        Self { shape, cycles }
+    pub fn new(shape: [usize; 3], cycles: usize, format: NumberFormat) -> Self {
+        Self {
+            shape,
+            cycles,
+            format,
+        }
     }
 
     /// Returns bound and reference.
@@ -119,7 +128,8 @@ impl Multigrid {
     pub fn figures(&self, machine: &Machine) -> Figures {
         let extents = self.shape.iter().map(|&n| n as u128);
         let points = extents.fold(1, u128::saturating_mul);
-        let bound = Traffic::bytes(2 * REAL * points).cycles(machine);
+        let bound = Traffic::bytes(2 * u128::from(self.format.bytes()) * points).cycles(machine);
+        let number = self.format.bytes() as f64;
         let (mut arithmetic, mut channel) = (0.0, 0.0);
         let mut shape = self.shape;
         while shape.iter().all(|&n| n >= 2) {
@@ -133,12 +143,12 @@ impl Multigrid {
             if finest {
                 issues += RESIDUAL;
             }
-            let computed = cycles(issues * points, machine);
-            let local = 2.0 * 4.0 * points <= (machine.cp2.dmem.0 * sections(machine)) as f64;
+            let computed = cycles(issues * points, self.format, machine);
+            let local = 2.0 * number * points <= (machine.cp2.dmem.0 * sections(machine)) as f64;
             let bytes = if local && !finest {
                 0.0
             } else {
-                BYTES * points
+                MOVED * number * points
             };
             let moved = Traffic::bytes(bytes as u128).cycles(machine) as f64;
             match computed >= moved {
@@ -149,7 +159,7 @@ impl Multigrid {
         }
         // Norms of the right-hand side and of the last residual.
         let times = self.cycles as f64;
-        let norms = 2.0 * cycles(NORM * points as f64, machine);
+        let norms = 2.0 * cycles(NORM * points as f64, self.format, machine);
         let all = (arithmetic + channel) * times + norms;
         let reference = (all.floor() as u64).max(bound);
         Figures {
@@ -170,13 +180,13 @@ fn sections(machine: &Machine) -> u64 {
     machine.cp2.sections.max(1) as u64
 }
 
-/// Returns the cycles of `issues` operations on points, four in one issue of each section.
-fn cycles(issues: f64, machine: &Machine) -> f64 {
+/// Returns the cycles of `issues` operations on points, a quad of them in one issue of each section.
+fn cycles(issues: f64, format: NumberFormat, machine: &Machine) -> f64 {
     let count = Count {
-        madds: issues / 4.0,
+        madds: issues / format.numbers_of_quad() as f64,
         ..Count::default()
     };
-    count.cycles(machine) / sections(machine) as f64
+    count.cycles_of(format, machine) / sections(machine) as f64
 }
 
 #[cfg(test)]
@@ -190,7 +200,7 @@ mod tests {
         let vm7 = Machine::builtin("vm7").unwrap();
         let points = 256f64.powi(3) / 16.0;
         let figures = |cycles| {
-            Multigrid::new([256; 3], cycles)
+            Multigrid::new([256; 3], cycles, NumberFormat::Binary32)
                 .figures(&vm7)
                 .reference
                 .get() as f64

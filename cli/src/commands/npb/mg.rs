@@ -13,9 +13,9 @@ use crate::progress;
 use crate::simulation::merge;
 use cp2_kernels::npb::mg::{MultigridPlan, NormSum, SplitPrice, SplitRequest};
 use cp2_machine::Machine;
-use cp2_problems::npb::NpbClass;
-use cp2_problems::npb::mg::{MgClass, MgProblem, Smoother, charges};
-use cp2_problems::{NamedArrays, Problem as _};
+use cp2_problems::npb::mg::{MgClass, MgProblem, Smoother};
+use cp2_problems::npb::{NpbClass, Precision};
+use cp2_problems::{Case, NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -32,6 +32,9 @@ pub(super) struct Args {
     /// [default: the cube of --class]
     #[arg(long, value_name = "ZxYxX", conflicts_with_all = ["class", "tuned"])]
     grid: Option<Extents>,
+    /// Numbers of the arrays and of the arithmetic: single, or double on machines with the extension `double`
+    #[arg(long, value_name = "PRECISION", default_value_t = Precision::Single, conflicts_with = "tuned")]
+    precision: Precision,
     /// V-cycles on such a grid [default: 4]
     #[arg(long, value_name = "N", requires = "grid")]
     cycles: Option<usize>,
@@ -136,20 +139,21 @@ impl Subject {
             "shape": self.problem.shape(),
             "v_cycles": self.problem.cycles(),
             "smoother": self.problem.smoother().to_string(),
+            "precision": self.problem.precision().name(),
         })
     }
 
     /// Checks that this computer has the memory. Each point, with its share of the coarser grids, is in four arrays of
-    /// single precision and four of double precision.
+    /// the problem's precision and four of double precision.
     fn check_memory(&self) -> Result<(), CommandFailure> {
-        let bytes = 100 * self.problem.count() as u64;
+        let each = 44 + 14 * self.problem.precision().bytes();
+        let bytes = each * self.problem.count() as u64;
         Ok(memory::check_memory(self.problem.title(), bytes)?)
     }
 
     /// Returns the right-hand side.
     fn input(&self) -> NamedArrays {
-        let shape = self.problem.shape();
-        NamedArrays::from_array("v", &shape, charges(shape, 1))
+        self.problem.input(Case::Random, 1)
     }
 
     /// Compares the output of a run, if it has one, with official values and double precision.
@@ -173,7 +177,7 @@ impl Subject {
                 json!(found.and_then(|(_, norms)| norms.last().copied())),
                 json!(self.official()),
             ],
-            difference: [difference, MgClass::TOLERANCE],
+            difference: [difference, self.tolerance()],
             compared,
             operations: self.operations(),
             more: self.json(),
@@ -182,7 +186,8 @@ impl Subject {
 
     /// Refuses a grid whose arrays do not fit in the machine's memory, before plans are made for it.
     fn check_machine_memory(&self, machine: &Machine) -> Result<(), CommandFailure> {
-        let needed = ARRAYS * self.problem.count() as u64 + NORMS;
+        let point = 2 * self.problem.precision().bytes();
+        let needed = point * self.problem.count() as u64 + NORMS;
         let held = machine.host.memory.0;
         if needed <= held {
             return Ok(());
@@ -200,6 +205,11 @@ impl Subject {
         self.class.map(|benchmark| benchmark.class)
     }
 
+    /// Returns the allowed relative error of a norm.
+    fn tolerance(&self) -> f64 {
+        MgClass::tolerance(self.problem.precision())
+    }
+
     /// Returns the official norm, if there is one.
     fn official(&self) -> Option<f64> {
         self.class.map(|benchmark| benchmark.official)
@@ -211,8 +221,7 @@ impl Subject {
     }
 }
 
-/// Bytes of a point in right-hand side and solution, and of both norms.
-const ARRAYS: u64 = 8;
+/// Bytes of both norms.
 const NORMS: u64 = 16;
 
 /// V-cycles on a grid, without a number of them.
@@ -237,6 +246,7 @@ impl Args {
                 MgProblem::with_shape(shape, cycles, Smoother::A).map_err(CommandFailure::input)?
             }
         };
+        let problem = problem.with_precision(self.precision);
         Ok(Subject { problem, class })
     }
 
@@ -397,7 +407,7 @@ fn norms(output: &NamedArrays) -> Option<&[f64]> {
     output.get::<f64>("norms").ok()
 }
 
-/// Compares the last norm with the official one, if there is one, and all results with the same cycles in double
+/// Compares the last norm with the official one, if there is one, and all results with the same cycles in a higher
 /// precision.
 fn compare_results(
     subject: &Subject,
@@ -410,23 +420,27 @@ fn compare_results(
         official: format!("{official:.13e}"),
         ours: format!("{norm:.13e}"),
         difference: (norm / official - 1.0).abs(),
-        tolerance: MgClass::TOLERANCE,
+        tolerance: subject.tolerance(),
     };
     let problem = &subject.problem;
-    let v = input.get::<f32>("v").map_err(CommandFailure::input)?;
-    let exact = interrupt::run_interruptible(|| problem.solve::<f64>(v))?;
+    let more = match problem.precision() {
+        Precision::Single => "f64",
+        Precision::Double => "two f64",
+    };
+    let exact = interrupt::run_interruptible(|| problem.solve_exactly(input))?;
+    let exact = exact.map_err(CommandFailure::input)?;
     let reference = problem.make_reference(&exact);
     let official = subject.official();
     let official = official.map(|official| number("norm of the residual", official));
     let exactly = match official {
-        Some(_) => "the same in f64",
-        None => "norm of the residual in f64",
+        Some(_) => format!("the same in {more}"),
+        None => format!("norm of the residual in {more}"),
     };
     let own = [
-        number(exactly, exact.norms[1]),
+        number(&exactly, exact.norms[1]),
         ComparedFigure {
             name: "u".to_owned(),
-            official: "in f64".to_owned(),
+            official: format!("in {more}"),
             ours: "error / allowed error".to_owned(),
             difference: reference.judge(output).worst,
             tolerance: 1.0,

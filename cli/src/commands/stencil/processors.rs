@@ -7,7 +7,7 @@ use crate::io::{Kind, display_path, header, write_whole};
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, WrongResult};
 use crate::processors::{
-    self, JobResults, JobSession, Ranks, decode_floats, encode_floats, expected_cycles,
+    self, JobResults, JobSession, Ranks, decode_values, encode_values, expected_cycles,
 };
 use crate::progress;
 use crate::provenance::ReportProvenance;
@@ -86,13 +86,14 @@ fn compute(
     let mut values = Vec::with_capacity(4 * elements.sum::<usize>());
     for (ProcessorRun { run, .. }, (v, elements)) in ran.runs.iter().zip(results) {
         let own = run.read(v).map_err(CommandFailure::input)?;
-        values.extend(encode_floats(own.get(elements).unwrap_or_default()));
+        values.extend(encode_values(own.get(elements).unwrap_or_default()));
     }
     let gathered = JobResults::gather(session.transport, &args.simulation, ran, values)?;
     let Some(mut results) = gathered else {
         return Ok(CommandOutcome::default());
     };
-    let found = NamedArrays::from_array("v", problem.shape(), decode_floats(&results.values));
+    let found =
+        NamedArrays::from_array("v", problem.shape(), decode_values::<f32>(&results.values));
     let verdict = match results.is_finished() && given.is_finite() {
         true => Some(interrupt::run_interruptible(|| {
             problem.judge(&given.data(), &found)

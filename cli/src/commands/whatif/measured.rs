@@ -26,6 +26,26 @@ impl std::fmt::Display for RowName {
     }
 }
 
+impl RowName {
+    /// Returns the row with other values of parameters, given as `NAME=VALUE ..`.
+    pub(super) fn with_values(&self, values: &str) -> Result<Self, RowRefusal> {
+        if values.is_empty() {
+            return Ok(self.clone());
+        }
+        let size = Size::parse(self.kernel.parameters(), &format!("{} {values}", self.size));
+        match size {
+            Ok(size) => Ok(Self {
+                kernel: self.kernel,
+                size,
+            }),
+            Err(_) => Err(RowRefusal {
+                reason: format!("no kernel of {} has {values}", self.kernel.name()),
+                exit: 0,
+            }),
+        }
+    }
+}
+
 /// Rows without `--kernels`: each kind of program of the library, regular and not, as `KERNEL:NAME=VALUE..`.
 pub(super) const DEFAULT_ROWS: [&str; 22] = [
     "npb-mg:n=64:cycles=2",

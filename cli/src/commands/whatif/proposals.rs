@@ -20,6 +20,9 @@ pub(super) struct Proposal {
     pub(super) name: String,
     /// Changes of a machine, as they stand behind its name.
     pub(super) changes: String,
+    /// Values of parameters of sizes that rows have with the proposal, as `NAME=VALUE ..`; empty if rows stay the same.
+    #[serde(default)]
+    pub(super) sizes: String,
     /// Description in one line.
     #[serde(default)]
     pub(super) about: String,
@@ -106,6 +109,7 @@ fn combine(item: &str, known: &[Proposal]) -> Proposal {
             Proposal {
                 name: join(|p| &p.name, "+"),
                 changes: join(|p| &p.changes, "+"),
+                sizes: join(|p| &p.sizes, " "),
                 about: join(|p| &p.about, "; "),
                 fact: join(|p| &p.fact, "; "),
                 inferred: join(|p| &p.inferred, "; "),
@@ -120,6 +124,7 @@ fn single(part: &str, known: &[Proposal]) -> Proposal {
     found.cloned().unwrap_or_else(|| Proposal {
         name: part.to_owned(),
         changes: part.to_owned(),
+        sizes: String::new(),
         about: String::new(),
         fact: String::new(),
         inferred: "given on the command line".to_owned(),

@@ -138,13 +138,24 @@ fn directions(trial: &ProposalTrial) -> Vec<FlipDirection> {
     all
 }
 
+/// A row without and with a proposal.
+type RowPair = [RowName; 2];
+
+/// Returns a row with each machine of a pair.
+fn cases<'a>(
+    rows: &'a RowPair,
+    machines: &'a MachinePair,
+) -> impl Iterator<Item = (&'a RowName, &'a Arc<Machine>)> {
+    rows.iter().zip(machines)
+}
+
 /// Returns class and speed-up of a row on a pair of machines that are measured.
 fn observe(
     results: &MeasuredRows<'_>,
-    row: &RowName,
+    [row, changed]: &RowPair,
     [base, machine]: &MachinePair,
 ) -> Option<(VerdictClass, f64)> {
-    let judged = judge(&results.find(row, base)?, &results.find(row, machine)?);
+    let judged = judge(&results.find(row, base)?, &results.find(changed, machine)?);
     Some((class_of(&judged)?, judged.speedup?))
 }
 
@@ -158,13 +169,16 @@ pub(super) fn find_flips(
 ) -> Result<(), CommandFailure> {
     for trial in trials {
         let directions = directions(trial);
-        let rows: Vec<RowName> = trial.lines.iter().map(|line| line.row.clone()).collect();
-        let ends = directions.iter().filter_map(|d| d.pairs.last());
-        let cases = rows.iter().flat_map(|row| {
-            ends.clone()
-                .flat_map(move |(_, pair)| pair.iter().map(move |machine| (row, machine)))
+        let rows = trial.lines.iter().map(|line| {
+            let changed = line.changed.as_ref().unwrap_or(&line.row);
+            [line.row.clone(), changed.clone()]
         });
-        results.measure(cases)?;
+        let rows: Vec<RowPair> = rows.collect();
+        let ends = directions.iter().filter_map(|d| d.pairs.last());
+        let all = rows
+            .iter()
+            .flat_map(|row| ends.clone().flat_map(move |(_, pair)| cases(row, pair)));
+        results.measure(all)?;
         for (at, row) in rows.iter().enumerate() {
             let judged = &trial.lines[at].judgement;
             let (Some(class), Some(speedup)) = (class_of(judged), judged.speedup) else {
@@ -198,7 +212,7 @@ pub(super) fn find_flips(
                 while same + 1 < other {
                     let middle = usize::midpoint(same, other);
                     let pair = &direction.pairs[middle - 1].1;
-                    results.measure(pair.iter().map(|machine| (row, machine)))?;
+                    results.measure(cases(row, pair))?;
                     match observe(results, row, pair) {
                         Some((then, _)) if then != class => other = middle,
                         _ => same = middle,
@@ -220,7 +234,7 @@ pub(super) fn find_flips(
 /// Turns all numbers against a verdict at once, and returns true if its class changes.
 fn turn_all(
     trial: &ProposalTrial,
-    row: &RowName,
+    row: &RowPair,
     class: VerdictClass,
     turned: &[(&'static str, bool)],
     results: &mut MeasuredRows<'_>,
@@ -238,7 +252,7 @@ fn turn_all(
     else {
         return Ok(None);
     };
-    results.measure(pair.iter().map(|machine| (row, machine)))?;
+    results.measure(cases(row, &pair))?;
     Ok(observe(results, row, &pair).map(|(then, _)| then != class))
 }
 

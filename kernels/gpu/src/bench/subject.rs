@@ -1,5 +1,6 @@
 //! Computations that are measured, and the least that each of them takes.
 
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgClass;
 use cp2_problems::sparse::{MatrixError, SparseMatrix, SpmvProblem};
 use cp2_problems::{Case, NamedArrays, Problem, ProblemError};
@@ -98,7 +99,7 @@ impl SpeedSubject {
             OutputCheck::Norm(official) => {
                 let norms = output.get::<f64>("norms").unwrap_or_default();
                 let last = norms.last().copied().unwrap_or(f64::NAN);
-                (last / official - 1.0).abs() / MgClass::TOLERANCE
+                (last / official - 1.0).abs() / MgClass::tolerance(Precision::Single)
             }
         }
     }

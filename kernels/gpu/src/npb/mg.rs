@@ -8,6 +8,7 @@ use crate::error::GpuError;
 use crate::program::{Dispatch, read, write};
 use crate::stencil::periodic_classes;
 use crate::vector::reductions::PartialSums;
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::{NamedArrays, Problem};
 use num_complex::Complex32;
@@ -116,6 +117,10 @@ impl CycleWriter<'_> {
 }
 
 fn prepare(device: &Arc<GpuDevice>, problem: MgProblem) -> Result<GpuProblem, GpuError> {
+    let precision = problem.precision();
+    if precision != Precision::Single {
+        return Err(GpuError::Precision { precision });
+    }
     let count = problem.count();
     let v: GpuBuffer<f32> = GpuBuffer::new(device, "the right-hand side", count)?;
     // Levels from the finest to the one with two points along the shortest axis.

@@ -2,6 +2,7 @@
 
 use crate::ROUNDING;
 use crate::data::Kind;
+use crate::size::{Size, SizeError};
 use std::fmt;
 use std::str::FromStr;
 
@@ -45,6 +46,29 @@ impl Precision {
         match self {
             Self::Single => 4,
             Self::Double => 8,
+        }
+    }
+
+    /// Returns the format that a size names as `precision`; single precision if it names none.
+    ///
+    /// # Errors
+    /// The word is no format.
+    pub fn from_size(size: &Size) -> Result<Self, SizeError> {
+        match size.find("precision") {
+            None => Ok(Self::Single),
+            Some(_) => match size.word("precision")?.parse() {
+                Ok(precision) => Ok(precision),
+                Err(_) => Err(size.make_error("precision", "single or double")),
+            },
+        }
+    }
+
+    /// Adds the format to a size that means single precision if it names none.
+    #[must_use]
+    pub fn add_to(self, size: Size) -> Size {
+        match self {
+            Self::Single => size,
+            Self::Double => size.add_value("precision", self.name().to_owned()),
         }
     }
 

@@ -10,6 +10,8 @@
 //! ```
 
 use super::MultigridError;
+use super::rows::{QUAD, numbers_of_quad};
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgProblem;
 
 /// Ghost planes, and ghost rows, on each side of a block.
@@ -56,6 +58,8 @@ pub(super) struct Division {
     finest: u32,
     /// The coarsest level: two planes, rows or columns.
     coarsest: u32,
+    /// Format of the points.
+    precision: Precision,
     /// Planes and rows of the finest level.
     whole: [u64; 2],
     /// Number of parts of both.
@@ -77,6 +81,16 @@ pub(super) struct ArrayExtents {
     pub(super) own: [u64; 2],
 }
 
+/// Returns the number of points along an axis of a level.
+pub(super) fn points(level: u32) -> u64 {
+    1 << level
+}
+
+/// Returns the number of quads of a row of a level. Points of a row that does not fill a quad are stored twice.
+pub(super) fn quads(precision: Precision, level: u32) -> u64 {
+    (points(level) / numbers_of_quad(precision)).max(1)
+}
+
 impl DividedProblem {
     /// Returns the problem on one processor.
     pub(super) fn whole(problem: MgProblem) -> Self {
@@ -94,6 +108,7 @@ impl Division {
         Self {
             finest,
             coarsest: finest - halvings,
+            precision: problem.precision(),
             whole: [planes, rows],
             parts: [1; 2],
             gathered: finest,
@@ -154,6 +169,21 @@ impl Division {
     /// Returns the coarsest level.
     pub(super) fn coarsest(&self) -> u32 {
         self.coarsest
+    }
+
+    /// Returns the format of the points.
+    pub(super) fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Returns the number of quads of a row of a level.
+    pub(super) fn quads(&self, level: u32) -> u64 {
+        quads(self.precision, level)
+    }
+
+    /// Returns the bytes of a row of a level.
+    pub(super) fn row_bytes(&self, level: u32) -> u64 {
+        self.quads(level) * QUAD as u64
     }
 
     /// Returns the finest level that is not divided.

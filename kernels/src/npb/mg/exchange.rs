@@ -2,9 +2,9 @@
 
 use super::MultigridError;
 use super::decomposition::NormSum;
-use super::job::{MultigridJobBuilder, PageSums, store_norm};
+use super::job::{MultigridJobBuilder, PageSums, SumQuads, store_norm};
 use super::messages::{ArrayBox, BoxMessage, MessageDirection, PLANES, ROWS};
-use super::plan::{PlannedOperator, plane_bytes, quads};
+use super::plan::{PlannedOperator, plane_bytes};
 use super::rows::QUAD;
 use super::steps::ArrayName;
 use crate::job::{MessageRequest, Pass};
@@ -13,9 +13,8 @@ use cp2_host::{Buffer, HostStep, MessageRegion};
 /// Tag of sums of squares.
 const SUM_TAG: u32 = 3;
 
-/// Bytes of a sum of a processor, and of a number of a page's.
+/// Bytes of a sum of a processor.
 const DOUBLE: u64 = 8;
-const FLOAT: u64 = 4;
 
 /// An array as messages see it.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +46,7 @@ impl MultigridJobBuilder<'_> {
         let level = name.level(division.finest());
         Ok(MessageArray {
             address: placed.at,
-            row: quads(level) * QUAD as u64,
+            row: division.row_bytes(level),
             pitch: plane_bytes(&division, level) * placed.apart,
         })
     }
@@ -173,19 +172,21 @@ impl MultigridJobBuilder<'_> {
         let division = self.plan.divided.division;
         let quad = QUAD as u64;
         let [planes, blocks] = own.blocks;
-        let part = MessageRegion::contiguous(own.quads.address(), own.quads.bytes());
+        let (address, bytes) = own.quads.memory();
+        let part = MessageRegion::contiguous(address, bytes);
         let mut requests = Vec::new();
         let mut all = None;
         if division.processor(self.place) == 0 {
             let row = blocks * division.parts()[ROWS];
             let count = planes * division.parts()[PLANES] * row;
-            let sums = self.job.temporary::<f32>(count * quad / FLOAT)?;
+            let precision = division.precision();
+            let sums = SumQuads::allocate(&mut self.job, precision, count)?;
             let total = self.job.temporary::<f64>(1)?;
             all = Some((sums, (count, total)));
             for processor in 0..division.processors() {
                 let [plane, block] = division.place(processor);
                 let region = MessageRegion {
-                    address: sums.address() + (plane * planes * row + block * blocks) * quad,
+                    address: sums.memory().0 + (plane * planes * row + block * blocks) * quad,
                     row: blocks * quad,
                     rows: planes,
                     pitch: row * quad,

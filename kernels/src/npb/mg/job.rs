@@ -3,23 +3,22 @@
 use super::MultigridError;
 use super::decomposition::{Division, NormSum};
 use super::plan::{MultigridPlan, OperatorPages, PlacedArray, PlannedOperator};
-use super::rows::MultigridOperator;
+use super::rows::{MultigridOperator, QUAD, numbers_of_quad};
 use super::steps::{ArrayName, MultigridStep};
 use crate::backend::Task;
 use crate::job::{Job, JobError};
 use cp2_host::{
-    Buffer, DeviceOptions, FinishedRun, HostError, HostStep, PlacedProgram as Program, StepScalar,
+    Buffer, DeviceOptions, FinishedRun, HostError, HostStep, MemoryElement,
+    PlacedProgram as Program, StepScalar,
 };
-use cp2_problems::NamedArrays;
+use cp2_problems::npb::Precision;
+use cp2_problems::{Element, NamedArrays};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 /// Number of values of an array that one step of the control CPU adds up.
 const TERMS: u64 = 1024;
-
-/// Number of values in a quad.
-const LANES: u64 = 4;
 
 /// A job being put together, and the arrays and programs that it has so far.
 pub(super) struct MultigridJobBuilder<'a> {
@@ -40,19 +39,58 @@ pub(super) struct MultigridJobBuilder<'a> {
     pub(super) sums: [Option<PageSums>; 2],
 }
 
-/// Sums of squares of the pages of a pass: a quad with four equal lanes for each, plane by plane.
+/// Sums of squares in system memory: a quad for each, all of whose numbers are the sum.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SumQuads {
+    quads: Buffer<u8>,
+    precision: Precision,
+}
+
+impl SumQuads {
+    /// Allocates room for so many sums in numbers of a precision.
+    pub(super) fn allocate(
+        job: &mut Job,
+        precision: Precision,
+        count: u64,
+    ) -> Result<Self, JobError> {
+        Ok(Self {
+            quads: job.temporary(QUAD as u64 * count)?,
+            precision,
+        })
+    }
+
+    /// Returns the address of the first sum, and the bytes of all.
+    pub(super) fn memory(self) -> (u64, u64) {
+        (self.quads.address(), self.quads.bytes())
+    }
+
+    /// Loads a sum in a step of the control CPU.
+    fn load(self, step: &mut HostStep, index: u64) -> Result<StepScalar, HostError> {
+        let (address, bytes) = self.memory();
+        let (numbers, first) = (
+            bytes / self.precision.bytes(),
+            numbers_of_quad(self.precision) * index,
+        );
+        match self.precision {
+            Precision::Single => step.load(Buffer::<f32>::from_address(address, numbers), first),
+            Precision::Double => step.load(Buffer::<f64>::from_address(address, numbers), first),
+        }
+    }
+}
+
+/// Sums of squares of the pages of a pass, plane by plane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageSums {
-    pub(super) quads: Buffer<f32>,
+    pub(super) quads: SumQuads,
     /// Number of planes, and of blocks of rows in each.
     pub(super) blocks: [u64; 2],
 }
 
-/// Results of the job of a processor.
+/// Results of the job of a processor, in numbers of the problem's precision.
 #[derive(Clone, Copy, Debug)]
-pub struct MultigridOutput {
+pub struct MultigridOutput<T> {
     /// The processor's planes and rows of u, with ghosts.
-    u: Buffer<f32>,
+    u: Buffer<T>,
     /// Norms of v and of v - A u; of several processors the first one has them.
     norms: Buffer<f64>,
     division: Division,
@@ -62,8 +100,12 @@ impl MultigridPlan {
     /// Puts together the job of the cycles for a right-hand side, x fastest; nothing runs yet.
     ///
     /// # Errors
-    /// The right-hand side has another length than the problem, or system memory is used up.
-    pub fn task(&self, v: &[f32], options: DeviceOptions) -> Result<Task, MultigridError> {
+    /// The right-hand side has another length or precision than the problem, or system memory is used up.
+    pub fn task<T: MemoryElement + Element>(
+        &self,
+        v: &[T],
+        options: DeviceOptions,
+    ) -> Result<Task, MultigridError> {
         let (job, output) = self.processor_job(0, v, options)?;
         let sides = self.problem().shape();
         Ok(Task::reading(job, move |run| {
@@ -76,13 +118,19 @@ impl MultigridPlan {
     ///
     /// # Errors
     /// See [`MultigridPlan::task`].
-    pub fn processor_job(
+    pub fn processor_job<T: MemoryElement + Element>(
         &self,
         processor: usize,
-        v: &[f32],
+        v: &[T],
         options: DeviceOptions,
-    ) -> Result<(Job, MultigridOutput), MultigridError> {
-        let count = self.problem().count();
+    ) -> Result<(Job, MultigridOutput<T>), MultigridError> {
+        let (count, expected) = (self.problem().count(), self.problem().precision().kind());
+        if T::KIND != expected {
+            return Err(MultigridError::Kind {
+                found: T::KIND,
+                expected,
+            });
+        }
         if v.len() != count {
             return Err(MultigridError::Length {
                 found: v.len(),
@@ -96,7 +144,7 @@ impl MultigridPlan {
         let mut job = Job::new(self.used.clone(), options);
         let own = self.own_values(processor, v);
         let given = job.input("v", own.as_deref().unwrap_or(v), &shape)?;
-        let u = job.output::<f32>("u", &shape)?;
+        let u = job.output::<T>("u", &shape)?;
         let norms = job.output::<f64>("norms", &[2])?;
         let parts = match division.processors() {
             1 => None,
@@ -146,7 +194,7 @@ impl MultigridPlan {
     }
 
     /// Puts the planes and rows of a processor, as [`MultigridOutput::read_own`] gives them, into the whole array of u.
-    pub fn place_own(&self, processor: usize, own: &[f32], u: &mut [f32]) {
+    pub fn place_own<T: Copy>(&self, processor: usize, own: &[T], u: &mut [T]) {
         let division = self.divided.division;
         let columns = 1usize << division.finest();
         let mut rest = own;
@@ -170,14 +218,14 @@ impl MultigridPlan {
     }
 
     /// Returns the planes and rows of a processor with room for ghosts, which are 0; none if it has all.
-    fn own_values(&self, processor: usize, v: &[f32]) -> Option<Vec<f32>> {
+    fn own_values<T: Element>(&self, processor: usize, v: &[T]) -> Option<Vec<T>> {
         let division = self.divided.division;
         if division.processors() == 1 {
             return None;
         }
         let [planes, rows] = division.memory(division.finest());
         let columns = 1usize << division.finest();
-        let mut own = vec![0.0; (planes * rows) as usize * columns];
+        let mut own = vec![T::default(); (planes * rows) as usize * columns];
         for (whole, memory) in division.copied_rows(processor, columns) {
             if let (Some(from), Some(to)) = (v.get(whole), own.get_mut(memory)) {
                 to.copy_from_slice(from);
@@ -187,12 +235,12 @@ impl MultigridPlan {
     }
 }
 
-impl MultigridOutput {
+impl<T: MemoryElement> MultigridOutput<T> {
     /// Returns the processor's planes and rows of u, without ghosts: x fastest, then rows, then planes.
     ///
     /// # Errors
     /// The run has no such memory.
-    pub fn read_own(&self, run: &FinishedRun) -> Result<Vec<f32>, HostError> {
+    pub fn read_own(&self, run: &FinishedRun) -> Result<Vec<T>, HostError> {
         let all = run.read(self.u)?;
         let columns = 1usize << self.division.finest();
         let rows = self.division.copied_rows(0, columns);
@@ -327,10 +375,10 @@ impl MultigridJobBuilder<'_> {
         number: u64,
     ) -> Result<(), MultigridError> {
         let count = planned.shape.sums();
-        // Each sum is in all four lanes of a quad.
-        let sums = self.job.temporary::<f32>(LANES * count)?;
+        let precision = self.plan.problem().precision();
+        let sums = SumQuads::allocate(&mut self.job, precision, count)?;
         let output = PlacedArray {
-            at: sums.address(),
+            at: sums.memory().0,
             apart: 1,
         };
         let total = self.job.temporary::<f64>(1)?;
@@ -357,7 +405,7 @@ impl MultigridJobBuilder<'_> {
     /// `norms[number] = sqrt(sum / points)`.
     pub(super) fn add_up_norm(
         &mut self,
-        sums: Buffer<f32>,
+        sums: SumQuads,
         (count, total): (u64, Buffer<f64>),
         number: u64,
     ) -> Result<(), MultigridError> {
@@ -370,7 +418,7 @@ impl MultigridJobBuilder<'_> {
     /// Adds the steps of the control CPU that add up sums in order, and hands the last one the sum.
     fn add_up(
         &mut self,
-        sums: Buffer<f32>,
+        sums: SumQuads,
         (count, total): (u64, Buffer<f64>),
         end: impl FnOnce(&mut HostStep, StepScalar) -> Result<(), HostError>,
     ) -> Result<(), MultigridError> {
@@ -380,11 +428,11 @@ impl MultigridJobBuilder<'_> {
             let last = (begin + TERMS).min(count);
             let mut step = HostStep::new();
             let mut sum = match begin {
-                0 => step.load(sums, 0)?,
+                0 => sums.load(&mut step, 0)?,
                 _ => step.load(total, 0)?,
             };
             for i in begin.max(1)..last {
-                let term = step.load(sums, LANES * i)?;
+                let term = sums.load(&mut step, i)?;
                 sum = step.add(sum, term);
             }
             match end.take_if(|_| last == count) {

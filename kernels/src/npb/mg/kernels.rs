@@ -1,11 +1,13 @@
 //! Assembles each operator from loops over rows, and lists its properties.
 
+use super::decomposition::{points, quads};
 use super::page::{PageLoop, PageSetup};
-use super::plan::{points, quads};
 use super::planes::{self, PlaneTile, TileArray, V};
 use super::rows::{
-    MultigridOperator, RowBuilder, RowDataflow, RowOperand, residual_constants, smoother_constants,
+    MultigridOperator, RowBuilder, RowDataflow, RowOperand, fill_quad, numbers_of_quad,
+    residual_constants, smoother_constants,
 };
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::MultigridPass;
 
@@ -28,13 +30,16 @@ pub(super) fn parts(
     (operator, level): (MultigridOperator, u32),
     block: OperatorBlock,
 ) -> (Vec<PageLoop>, PageSetup) {
-    let on = |level: u32, constants: &[f64]| RowBuilder::new(quads(level) as usize, constants);
+    let precision = problem.precision();
+    let on = |level: u32, constants: &[f64]| {
+        RowBuilder::new(precision, quads(precision, level) as usize, constants)
+    };
     let a = residual_constants(MgProblem::OPERATOR);
     let s = smoother_constants(problem.smoother().weights());
-    // The coarser level has rows of two points, which are stored twice.
-    let two = points(level) == 4;
+    // The coarser level has rows of two points, and these are stored twice.
+    let two = points(level) == 4 && numbers_of_quad(precision) == 4;
     let height = block.rows;
-    let tile = tile(operator, level, block);
+    let tile = tile(precision, (operator, level), block);
     let inputs = operator.inputs() + usize::from(block.handed);
     let scratch = tile.bytes(operator);
     let (outputs, sums) = match operator {
@@ -48,6 +53,7 @@ pub(super) fn parts(
         outputs,
         sums,
         scratch,
+        precision,
         ..PageSetup::default()
     };
     let rows = match operator {
@@ -64,14 +70,15 @@ pub(super) fn parts(
             on(level, &[]).turn(lift, lift, places)
         }
         MultigridOperator::Ascend { add } => {
-            let mut parts = residuals((operator, level), tile, planes::RowSubset::Own);
+            let mut parts = residuals(precision, (operator, level), tile, planes::RowSubset::Own);
             let u = field(tile, add);
             parts.push(part((on(level, &s).smooth_plane(tile, u), height)));
             return (parts, frame);
         }
         MultigridOperator::Descend => {
-            let mut parts = residuals((operator, level), tile, planes::RowSubset::Own);
-            let (projected, frame) = projection(level, tile, RowOperand::Input(V, 0), frame);
+            let mut parts = residuals(precision, (operator, level), tile, planes::RowSubset::Own);
+            let (projected, frame) =
+                projection(precision, (level, tile), RowOperand::Input(V, 0), frame);
             parts.push(part((projected, height / 2)));
             return (parts, frame);
         }
@@ -81,18 +88,23 @@ pub(super) fn parts(
             let own = on(level, &[]).turn(true, true, places(0));
             // The last coarser row of the block also needs the row behind the block.
             let next = on(level, &[]).turn(true, false, places(tile.height * row));
-            let (projected, frame) = projection(level, tile, RowOperand::Output(LIFTED, 0), frame);
+            let (projected, frame) = projection(
+                precision,
+                (level, tile),
+                RowOperand::Output(LIFTED, 0),
+                frame,
+            );
             let parts = [(own, height), (next, 1), (projected, height / 2)];
             return (parts.map(part).into(), frame);
         }
         MultigridOperator::ResidualSquares => {
             return (
-                residuals((operator, level), tile, planes::RowSubset::Own),
+                residuals(precision, (operator, level), tile, planes::RowSubset::Own),
                 frame,
             );
         }
         MultigridOperator::Finish => {
-            let mut parts = residuals((operator, level), tile, planes::RowSubset::Own);
+            let mut parts = residuals(precision, (operator, level), tile, planes::RowSubset::Own);
             let places = [RowOperand::Input(0, 0), RowOperand::Output(1, 0)];
             parts.push(part((on(level, &[]).turn(false, false, places), height)));
             return (parts, frame);
@@ -103,9 +115,14 @@ pub(super) fn parts(
 
 /// Returns the additional loops of a page to which no rows were handed over; they precede the others. Empty
 /// if blocks hand nothing over.
-pub(super) fn opening(key: (MultigridOperator, u32), block: OperatorBlock) -> Vec<PageLoop> {
+pub(super) fn opening(
+    precision: Precision,
+    key: (MultigridOperator, u32),
+    block: OperatorBlock,
+) -> Vec<PageLoop> {
+    let tile = tile(precision, key, block);
     match block.handed {
-        true => residuals(key, tile(key.0, key.1, block), planes::RowSubset::Opening),
+        true => residuals(precision, key, tile, planes::RowSubset::Opening),
         false => Vec::new(),
     }
 }
@@ -115,17 +132,22 @@ const LIFTED: usize = 1;
 
 /// Returns the loop that projects rows of a level from a place, and the page setup with its switches.
 fn projection(
-    level: u32,
-    tile: PlaneTile,
+    precision: Precision,
+    (level, tile): (u32, PlaneTile),
     from: RowOperand,
     frame: PageSetup,
 ) -> (RowDataflow, PageSetup) {
-    let mut project = RowBuilder::new(quads(level - 1) as usize, &[0.5, 0.25]);
+    let mut project = RowBuilder::new(
+        precision,
+        quads(precision, level - 1) as usize,
+        &[0.5, 0.25],
+    );
     let switch = [(); 2].map(|()| project.rows.ops.carry());
     let projected = project.project_plane(tile, from, switch);
     // The first page has an odd plane: its mask keeps the sum so far and its factor is 1; the next page's are
     // 0 and 1/2.
-    let values = [[u32::MAX, 1f32.to_bits()], [0, 0.5f32.to_bits()]];
+    let number = |value| fill_quad(precision, value);
+    let values = [[[u32::MAX; 4], number(1.0)], [[0; 4], number(0.5)]];
     let switch = Some((switch, values));
     (projected, PageSetup { switch, ..frame })
 }
@@ -141,11 +163,14 @@ fn field(tile: PlaneTile, add: bool) -> RowOperand {
 /// Returns the loops up to the residual of the rows of a page of an operator on a level: correction, then
 /// residual.
 fn residuals(
+    precision: Precision,
     (operator, level): (MultigridOperator, u32),
     tile: PlaneTile,
     which: planes::RowSubset,
 ) -> Vec<PageLoop> {
-    let on = |level: u32, constants: &[f64]| RowBuilder::new(quads(level) as usize, constants);
+    let on = |level: u32, constants: &[f64]| {
+        RowBuilder::new(precision, quads(precision, level) as usize, constants)
+    };
     let a = residual_constants(MgProblem::OPERATOR);
     let (mut parts, mut u) = (Vec::new(), RowOperand::Input(0, 0));
     if let MultigridOperator::Ascend { add } = operator {
@@ -167,7 +192,11 @@ fn residuals(
 }
 
 /// Returns the arrays that a fused pass keeps in its working space.
-pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock) -> PlaneTile {
+pub(super) fn tile(
+    precision: Precision,
+    (operator, level): (MultigridOperator, u32),
+    block: OperatorBlock,
+) -> PlaneTile {
     PlaneTile {
         handed: if block.handed {
             operator.handed_rows() as i64
@@ -182,7 +211,7 @@ pub(super) fn tile(operator: MultigridOperator, level: u32, block: OperatorBlock
             MultigridOperator::Ascend { .. } | MultigridOperator::Descend
         )),
         residual: operator != MultigridOperator::Begin && operator.keeps_planes(),
-        quads: quads(level) as i64,
+        quads: quads(precision, level) as i64,
     }
 }
 

@@ -4,6 +4,7 @@ use super::MultigridPlan;
 use crate::backend::{Failure, Method};
 use cp2_machine::Machine;
 use cp2_problems::Problem;
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgProblem;
 use std::sync::Arc;
 
@@ -24,8 +25,12 @@ impl MultigridPlan {
         let costs = (self.figures(), self.operations());
         let count = self.problem().count();
         let (machine, recipe) = (self.used.clone(), self.recipe());
+        let precision = self.problem().precision();
         Method::new(&machine, recipe, costs, move |input, options| {
-            Ok(self.task(input.get_sized("v", count)?, options)?)
+            Ok(match precision {
+                Precision::Single => self.task::<f32>(input.get_sized("v", count)?, options)?,
+                Precision::Double => self.task::<f64>(input.get_sized("v", count)?, options)?,
+            })
         })
     }
 }

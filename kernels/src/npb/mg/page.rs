@@ -6,6 +6,7 @@ use crate::assembly::assembly;
 use crate::pipeline::{Operations, Schedule, Setup};
 use cp2_asm::{Options, Program, Source};
 use cp2_machine::Machine;
+use cp2_problems::npb::Precision;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -37,8 +38,11 @@ pub(super) struct PageSetup {
     pub(super) sums: usize,
     /// Bytes of working space, which is zero before the first page.
     pub(super) scratch: i64,
-    /// Two quad registers of the last loop, and the two pairs of values that they have in turn, page by page.
-    pub(super) switch: Option<([u8; 2], [[u32; 2]; 2])>,
+    /// Format of the sums.
+    pub(super) precision: Precision,
+    /// Two quad registers of the last loop, and the lanes of the two pairs of values that they have in turn, page by
+    /// page.
+    pub(super) switch: Option<([u8; 2], [[[u32; 4]; 2]; 2])>,
 }
 
 /// First control register of the argument words.
@@ -98,7 +102,7 @@ impl MultigridPageKernel {
             text += &looped.text;
             if let Some(sum) = part.rows.sum {
                 let sums = frame.output(frame.sums);
-                text += &folded(sum);
+                text += &folded(frame.precision, sum);
                 let _ = writeln!(text, "    mov a14, c{sums}\n    stq q0, [a14]");
             }
             operations.add(&part.rows.ops.body, part.iterations, machine);
@@ -170,13 +174,18 @@ impl Looped {
     }
 }
 
-/// Writes words that leave the sum of a quad's lanes in every lane of `q0`, so that the control CPU has one
-/// number of a page to add.
-fn folded(quad: u8) -> String {
+/// Writes words that leave the sum of a quad's numbers in all of `q0`, so that the control CPU has one number of a page
+/// to add.
+fn folded(precision: Precision, quad: u8) -> String {
     let (halves, neighbours) = (0b01_00_11_10, 0b10_11_00_01);
-    format!(
-        "    perm q1, q{quad}, {halves}\n    add q0, q{quad}, q1\n    perm q1, q0, {neighbours}\n    add q0, q0, q1\n"
-    )
+    match precision {
+        Precision::Single => format!(
+            "    perm q1, q{quad}, {halves}\n    add q0, q{quad}, q1\n    perm q1, q0, {neighbours}\n    add q0, q0, q1\n"
+        ),
+        Precision::Double => {
+            format!("    perm q1, q{quad}, {halves}\n    dadd q0, q{quad}, q1\n")
+        }
+    }
 }
 
 /// Writes the words before the first page: they clear the working space and set the address of the first
@@ -279,9 +288,9 @@ fn switch_table(frame: PageSetup) -> String {
     };
     let mut text = "    .align 16\nswitch:\n".to_owned();
     for turn in values {
-        for bits in turn {
-            let word = bits as i32;
-            let _ = writeln!(text, "    .int {word}, {word}, {word}, {word}");
+        for lanes in turn {
+            let [a, b, c, d] = lanes.map(|bits| bits as i32);
+            let _ = writeln!(text, "    .int {a}, {b}, {c}, {d}");
         }
     }
     text

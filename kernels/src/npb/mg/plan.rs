@@ -1,7 +1,9 @@
 //! The plan of V-cycles: passes, their kernels, and the pages of each.
 
 use super::MultigridError;
-use super::decomposition::{ArrayExtents, DividedProblem, Division, MultigridSplit, NormSum};
+use super::decomposition::{
+    ArrayExtents, DividedProblem, Division, MultigridSplit, NormSum, points,
+};
 use super::kernel_choice::{PlannedKernels, attempt, fused, kernel};
 use super::kernels::{OperatorBlock, tile};
 use super::messages::ArrayBox;
@@ -9,11 +11,13 @@ use super::page::MultigridPageKernel;
 use super::rows::{MultigridOperator, QUAD};
 use super::split_choice::find_early_faces;
 use super::steps::{ArrayName, FusedOperators, MultigridStep, steps};
+use crate::npb::number_format;
 use crate::pipeline::Operations;
 use crate::sections::{choose_sections, describe_idle};
 use cp2_host::BlocksPerSection;
 use cp2_host::nest::{BoundaryRule, FirstLoad, GridField, GridPass, GridPlan, March};
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Cycles, Extensions, Machine};
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::Figures;
 use std::ops::Range;
@@ -70,22 +74,21 @@ pub(super) struct PassExtents {
     divided: bool,
 }
 
-/// Returns the number of points along an axis of a level.
-pub(super) fn points(level: u32) -> u64 {
-    1 << level
-}
-
-/// Returns the number of quads of a row; rows of two points are stored twice.
-pub(super) fn quads(level: u32) -> u64 {
-    (points(level) / 4).max(1)
-}
-
 impl MultigridPlan {
     /// Plans the cycles of a problem, with the number of sections that takes the fewest cycles.
     ///
     /// # Errors
-    /// The machine has too few registers, too little memory or too coarse a granule for a kernel.
+    /// The machine has too few registers, too little memory or too coarse a granule for a kernel, or the problem is in
+    /// double precision and the machine is not.
     pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
+        let precision = problem.precision();
+        let needs = precision == Precision::Double;
+        if needs && !machine.cp2.extensions.contains(Extensions::DOUBLE) {
+            return Err(MultigridError::NoDouble {
+                machine: machine.name.clone(),
+                precision,
+            });
+        }
         let divided = DividedProblem::whole(problem);
         let plan = |used: &Arc<Machine>| {
             Self::plan_with_kernels(divided.clone(), PlannedKernels::default(), (machine, used))
@@ -229,7 +232,8 @@ impl MultigridPlan {
     #[must_use]
     pub fn figures(&self) -> Figures {
         let problem = &self.divided.problem;
-        let whole = cp2_reference::Multigrid::new(problem.shape(), problem.cycles());
+        let format = number_format(problem.precision());
+        let whole = cp2_reference::Multigrid::new(problem.shape(), problem.cycles(), format);
         whole
             .figures(&self.machine)
             .shared(self.divided.division.processors())
@@ -259,7 +263,8 @@ impl MultigridPlan {
             } = planned.shape;
             let [planes, rows] = self.divided.division.extents(level);
             let count = planes * rows * points(level);
-            let least = operator.pass().cycles(count, &self.machine);
+            let format = number_format(self.problem().precision());
+            let least = operator.pass().cycles(count, format, &self.machine);
             let share = match self.divided.division.is_divided(planned.shape.pass_level()) {
                 true => self.divided.division.processors(),
                 false => 1,
@@ -375,10 +380,20 @@ impl OperatorPages {
         let [first, second, third, output] = arrays;
         let ([planes, all_rows], before) = self.worked_on();
         let array = |name: &str, at: PlacedArray, of: u32, block: [u64; 2]| {
-            input_field(name, at, (self.extents(of, place), quads(of)), block)
+            input_field(
+                name,
+                at,
+                (self.extents(of, place), self.division.quads(of)),
+                block,
+            )
         };
         let stored = |name: &str, at: PlacedArray, of: u32, block: [u64; 2]| {
-            output_field(name, at, (self.extents(of, place), quads(of)), block)
+            output_field(
+                name,
+                at,
+                (self.extents(of, place), self.division.quads(of)),
+                block,
+            )
         };
         let lines = |field: GridField, halo: u64| field.halo([0, halo, 0], BoundaryRule::Periodic);
         let around = |field: GridField| field.halo([1, 1, 0], BoundaryRule::Periodic);
@@ -394,7 +409,7 @@ impl OperatorPages {
             ] {
                 *planes *= 2;
             }
-            (extents, quads(below))
+            (extents, self.division.quads(below))
         };
         let near = |at: PlacedArray| PlacedArray { apart: 1, ..at };
         // Rows that a block needs only for what is otherwise handed over to it are not loaded by later blocks
@@ -476,7 +491,7 @@ impl OperatorPages {
                     extents.origin[axis] -= before;
                     extents.own[axis] += 2 * before;
                 }
-                output_field("planes", output, (extents, quads(below)), own)
+                output_field("planes", output, (extents, self.division.quads(below)), own)
             }
             MultigridOperator::ResidualSquares | MultigridOperator::Finish => {
                 late(sums(output), MEASURED)
@@ -485,7 +500,8 @@ impl OperatorPages {
             _ => stored("y", output, level, own),
         };
         let marches = !matches!(operator, MultigridOperator::Lift | MultigridOperator::Lower);
-        let scratch = tile(operator, level, self.block).bytes(operator);
+        let scratch =
+            tile(self.division.precision(), (operator, level), self.block).bytes(operator);
         // Results take the place of the values that they are added to, which leaves room for larger blocks.
         let output = match operator {
             MultigridOperator::Ascend { add: true } => output.place_in_input(0, [0, 0]),
@@ -532,7 +548,7 @@ impl OperatorPages {
     pub(super) fn handed_bytes(&self) -> u64 {
         let planes = self.worked_on().0[0] + 2 * self.operator.halo_planes();
         let rows = self.operator.handed_rows() * self.blocks();
-        planes * rows * quads(self.level) * QUAD as u64
+        planes * rows * self.division.row_bytes(self.level)
     }
 
     /// Returns the rows of the residual that a block leaves, and those that it finds.
@@ -541,11 +557,11 @@ impl OperatorPages {
     /// is, in the place of v.
     fn handed_fields(&self, at: u64) -> [GridField; 2] {
         let (operator, level) = (self.operator, self.level);
-        let (hands, row) = (operator.handed_rows(), quads(level));
+        let (hands, row) = (operator.handed_rows(), self.division.quads(level));
         let planes = self.worked_on().0[0] + 2 * operator.halo_planes();
         let shape = [planes, hands * self.blocks(), row];
         let field = GridField::new("rows handed over", at, QUAD as u64, shape, [1, hands, row]);
-        let tile = tile(operator, level, self.block);
+        let tile = tile(self.division.precision(), (operator, level), self.block);
         let first = -tile.before;
         let last = first + tile.residuals() - hands as i64;
         let given = field.clone().place_in_input(1, [0, last]);
@@ -679,5 +695,5 @@ impl ArrayName {
 
 /// Returns the bytes of a plane of an array of a level, ghost rows included.
 pub(super) fn plane_bytes(division: &Division, level: u32) -> u64 {
-    division.memory(level)[1] * quads(level) * QUAD as u64
+    division.memory(level)[1] * division.row_bytes(level)
 }

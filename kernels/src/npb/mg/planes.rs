@@ -360,6 +360,7 @@ mod tests {
     use super::*;
     use crate::npb::mg::rows::{residual_constants, smoother_constants};
     use cp2_machine::Machine;
+    use cp2_problems::npb::Precision;
     use cp2_problems::npb::mg::{MgProblem, Smoother};
 
     /// Rows of 32 quads take at most 9.5 cycles a quad for the residual, which has nine operations, and 10.5
@@ -379,8 +380,9 @@ mod tests {
             let machine = Machine::builtin(name).unwrap();
             let a = residual_constants(MgProblem::OPERATOR);
             let s = smoother_constants(Smoother::A.weights());
-            let residual = RowBuilder::new(32, &a).residual_plane((tile, -1), u, false);
-            let smoother = RowBuilder::new(32, &s).smooth_plane(tile, u);
+            let residual =
+                RowBuilder::new(Precision::Single, 32, &a).residual_plane((tile, -1), u, false);
+            let smoother = RowBuilder::new(Precision::Single, 32, &s).smooth_plane(tile, u);
             for (rows, least, most) in [(residual, 9.0, 9.5), (smoother, 10.0, 10.5)] {
                 let schedule = rows.ops.schedule(&machine).unwrap();
                 let of = |rows: u64| schedule.emit(rows).cycles as f64;

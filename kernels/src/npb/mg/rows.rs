@@ -2,15 +2,16 @@
 //!
 //! An iteration computes one row of the result, or the rows that belong to one row of the coarser level.
 //!
-//! In a *lifted* row of n points, quad X holds the points X, X + n/4, X + n/2 and X + 3n/4, so that the
-//! neighbours along x of a quad are the adjacent quads. Only at the ends of a row the lanes are rotated by
-//! one, which closes the periodic ring. The point 2 J + 1 of a row is in the lane that J has in a row of the
-//! coarser level.
+//! In a *lifted* row of n points, quad X holds the points X, X + n/L, .. of which there are as many as a quad has
+//! numbers: L = 4 in single precision, L = 2 in double precision. So the neighbours along x of a quad are the
+//! adjacent quads. Only at the ends of a row the numbers of a quad are rotated by one, which closes the periodic
+//! ring. The point 2 J + 1 of a row is in the place of a quad that J has in a row of the coarser level.
 //!
-//! The coarsest rows have two points. They are stored as rows of four, the two points twice: a sequence of
-//! period 2 also has the period 4.
+//! The coarsest rows have two points. In single precision they are stored as rows of four, the two points twice: a
+//! sequence of period 2 also has the period 4.
 
 use crate::pipeline::{Body, Ops, Pointer, Reg, Step};
+use cp2_problems::npb::Precision;
 
 /// Bytes of a quad.
 pub(super) const QUAD: i64 = 16;
@@ -19,6 +20,38 @@ pub(super) const QUAD: i64 = 16;
 const LAST_TO_FIRST: i64 = 0b10_01_00_11;
 /// Lane permutation of a row's first quad that gives the right neighbour of its last quad.
 const FIRST_TO_LAST: i64 = 0b00_11_10_01;
+/// Lane permutation that exchanges the halves of a quad: of two numbers in double precision each is the other's
+/// neighbour on both sides.
+const HALVES: i64 = 0b01_00_11_10;
+
+/// Returns how many numbers of a precision a quad holds.
+pub(super) fn numbers_of_quad(precision: Precision) -> u64 {
+    QUAD as u64 / precision.bytes()
+}
+
+/// Returns the lanes of a quad whose numbers are all the same one.
+pub(super) fn fill_quad(precision: Precision, value: f64) -> [u32; 4] {
+    match precision {
+        Precision::Single => [(value as f32).to_bits(); 4],
+        Precision::Double => {
+            let bits = value.to_bits();
+            let [low, high] = [bits as u32, (bits >> 32) as u32];
+            [low, high, low, high]
+        }
+    }
+}
+
+/// Returns the mnemonic of an operation on the numbers of a precision, given that of single precision. Operations that
+/// move bits are the same in all.
+fn mnemonic(precision: Precision, name: &'static str) -> &'static str {
+    match (precision, name) {
+        (Precision::Double, "add") => "dadd",
+        (Precision::Double, "mul") => "dmul",
+        (Precision::Double, "madd") => "dmadd",
+        (Precision::Double, "nmsub") => "dnmsub",
+        (Precision::Single | Precision::Double, name) => name,
+    }
+}
 
 /// The place of the first row that an iteration reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,17 +153,19 @@ impl SquareSums {
     /// Adds the sums of the row to the carried quad.
     pub(super) fn end(self, maker: &mut RowBuilder) {
         let chains: Vec<Reg> = self.chains.into_iter().flatten().collect();
-        let all = maker.rows.ops.tournament("add", &chains);
+        let add = mnemonic(maker.precision, "add");
+        let all = maker.rows.ops.tournament(add, &chains);
         let carried = self.carried;
         // The free cycles let the end of the row be issued within the next interval, not later.
         maker.rows.ops.body.spare = FREE;
-        maker.rows.ops.body.op("add", &[carried], &[carried, all]);
+        maker.rows.ops.body.op(add, &[carried], &[carried, all]);
     }
 }
 
 /// Builds the dataflow of an iteration over rows.
 pub(super) struct RowBuilder {
     pub(super) rows: RowDataflow,
+    precision: Precision,
     /// Number of quads of a row, of the coarser level where there are two.
     pub(super) quads: usize,
 }
@@ -147,14 +182,15 @@ pub(super) fn smoother_constants([centre, faces, edges, _]: [f64; 4]) -> [f64; 3
 
 impl RowBuilder {
     /// Begins a dataflow with constants, for rows of so many quads.
-    pub(super) fn new(quads: usize, constants: &[f64]) -> Self {
-        let bits: Vec<u32> = constants.iter().map(|&c| (c as f32).to_bits()).collect();
+    pub(super) fn new(precision: Precision, quads: usize, constants: &[f64]) -> Self {
+        let constants = constants.iter().map(|&c| fill_quad(precision, c));
         Self {
             rows: RowDataflow {
-                ops: Ops::from_body(Body::evenly(), &bits),
+                ops: Ops::from_quads(Body::evenly(), constants.collect()),
                 pointers: Vec::new(),
                 sum: None,
             },
+            precision,
             quads,
         }
     }
@@ -169,9 +205,9 @@ impl RowBuilder {
         self.rows.ops.constant(index)
     }
 
-    /// Applies an operation to whole quads.
+    /// Applies an operation to whole quads of the rows' precision; it is named as in single precision.
     pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
-        self.rows.ops.q(name, uses)
+        self.rows.ops.q(mnemonic(self.precision, name), uses)
     }
 
     /// Adds a pointer that begins at a place and advances by `step` bytes in an iteration.
@@ -215,12 +251,20 @@ impl RowBuilder {
 
     /// Returns the left neighbour of a row's first quad, given its last quad.
     pub(super) fn turned_right(&mut self, last: Reg) -> Reg {
-        self.lanes(last, LAST_TO_FIRST)
+        let lanes = match self.precision {
+            Precision::Single => LAST_TO_FIRST,
+            Precision::Double => HALVES,
+        };
+        self.lanes(last, lanes)
     }
 
     /// Returns the right neighbour of a row's last quad, given its first quad.
     pub(super) fn rotate_first_quad(&mut self, first: Reg) -> Reg {
-        self.lanes(first, FIRST_TO_LAST)
+        let lanes = match self.precision {
+            Precision::Single => FIRST_TO_LAST,
+            Precision::Double => HALVES,
+        };
+        self.lanes(first, lanes)
     }
 
     /// Permutes the lanes of a quad.
@@ -476,10 +520,10 @@ impl RowBuilder {
         self.rows
     }
 
-    /// Converts between natural and lifted rows by 4 x 4 transposes of lanes.
+    /// Converts between natural and lifted rows by transposes of as many quads as a quad has numbers.
     ///
-    /// With `lift`, four quads that are a quarter of a row apart become four adjacent quads, otherwise the
-    /// reverse. With `measured`, the quads are also squared and added up.
+    /// With `lift`, quads that are a quarter of a row apart, or half a row in double precision, become adjacent quads,
+    /// otherwise the reverse. With `measured`, the quads are also squared and added up.
     pub(super) fn turn(
         mut self,
         lift: bool,
@@ -489,24 +533,32 @@ impl RowBuilder {
         let row = self.row();
         let from = self.pointer(from, row);
         let to = self.pointer(to, row);
-        let quarter = self.quads / 4;
+        let numbers = numbers_of_quad(self.precision) as usize;
+        let part = self.quads / numbers;
         let mut sums = measured.then(|| SquareSums::new(&mut self));
-        for k in 0..quarter {
-            self.phase(4 * k);
-            let apart = [0, 1, 2, 3].map(|l| ((l * quarter + k) as i64) * QUAD);
-            let beside = [0, 1, 2, 3].map(|l| ((4 * k + l) as i64) * QUAD);
+        for k in 0..part {
+            self.phase(numbers * k);
+            let apart = (0..numbers).map(|l| ((l * part + k) as i64) * QUAD);
+            let beside = (0..numbers).map(|l| ((numbers * k + l) as i64) * QUAD);
+            let (apart, beside): (Vec<i64>, Vec<i64>) = (apart.collect(), beside.collect());
             let (here, there) = if lift {
                 (apart, beside)
             } else {
                 (beside, apart)
             };
-            let quads = here.map(|bytes| self.load(from, bytes));
+            let quads: Vec<Reg> = here.iter().map(|&at| self.load(from, at)).collect();
             if let Some(sums) = &mut sums {
                 for (x, &quad) in quads.iter().enumerate() {
                     sums.square(&mut self, x, quad);
                 }
             }
-            let turned = self.rows.ops.lanes(quads);
+            let turned = match quads[..] {
+                [a, b] => ["trnlo", "trnhi"]
+                    .map(|half| self.q(half, &[a, b]))
+                    .to_vec(),
+                [a, b, c, d] => self.rows.ops.lanes([a, b, c, d]).to_vec(),
+                _ => quads,
+            };
             for (quad, bytes) in turned.into_iter().zip(there) {
                 self.store(quad, to, bytes);
             }

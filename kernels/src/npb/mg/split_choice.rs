@@ -3,8 +3,7 @@
 use super::MultigridError;
 use super::decomposition::{DividedProblem, Division, GHOSTS, MultigridSplit, NormSum};
 use super::messages::{BoxMessage, CORNERS, MessageDirection, PLANES, ROWS};
-use super::plan::{MultigridPlan, PlannedOperator, quads};
-use super::rows::QUAD;
+use super::plan::{MultigridPlan, PlannedOperator};
 use super::steps::MultigridStep;
 use cp2_machine::{Cycles, Machine};
 use cp2_network::{
@@ -267,7 +266,7 @@ pub(super) fn find_early_faces(division: &Division, machine: &Machine) -> u32 {
     };
     let pays = |level: &u32| {
         let [planes, rows] = division.own(*level);
-        let bytes = GHOSTS * planes.max(rows) * quads(*level) * QUAD as u64;
+        let bytes = GHOSTS * planes.max(rows) * division.row_bytes(*level);
         let time = links.occupancy(bytes);
         time.is_some_and(|time| time.to_cycles(machine.cp2.clock_hz) > setup)
     };
@@ -311,7 +310,7 @@ impl EstimatedProcessor<'_> {
         log: &mut ProcessLog,
     ) -> (u64, Vec<Request>) {
         let messages = self.division.face_messages(self.place, level, ghosts);
-        let row = quads(level) * QUAD as u64;
+        let row = self.division.row_bytes(level);
         let (receives, sends): (Vec<_>, Vec<_>) = messages
             .into_iter()
             .partition(|one| one.direction == MessageDirection::Receive);
@@ -401,7 +400,7 @@ impl Process for EstimatedProcessor<'_> {
                     self.division.gathered(),
                 ),
             };
-            let row = quads(level) * QUAD as u64;
+            let row = self.division.row_bytes(level);
             self.turns = turns.into_iter().rev().map(|turn| (turn, row)).collect();
         }
     }

@@ -1,9 +1,10 @@
 //! Tunes V-cycles by trying all blocks and fusions, and plans by the result.
 
 use super::decomposition::DividedProblem;
+use super::decomposition::points;
 use super::kernel_choice::{PlannedKernels, attempt, blocks, fusible};
 use super::kernels::OperatorBlock;
-use super::plan::{MultigridPlan, PlannedOperator, points};
+use super::plan::{MultigridPlan, PlannedOperator};
 use super::rows::MultigridOperator;
 use super::steps::{FusedOperators, steps};
 use super::{MultigridError, plan};

@@ -8,17 +8,17 @@ use crate::commands::npb::report::{
 use crate::commands::source_text;
 use crate::memory::check_memory;
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
-use crate::processors::{self, JobResults, JobSession, Ranks, decode_floats, encode_floats};
+use crate::processors::{self, JobResults, JobSession, Ranks, decode_values, encode_values};
 use crate::provenance::ReportProvenance;
 use crate::simulation::merge;
 use crate::table::{percent, seconds};
+use cp2_host::MemoryElement;
 use cp2_kernels::ProcessorRun;
 use cp2_kernels::npb::mg::{MultigridPlan, MultigridSplit, NormSum};
 use cp2_machine::{Cycles, Machine};
 use cp2_network::Transport;
-use cp2_problems::npb::NpbClass;
-use cp2_problems::npb::mg::{MgClass, charges};
-use cp2_problems::{NamedArrays, Problem as _};
+use cp2_problems::npb::{NpbClass, Precision};
+use cp2_problems::{Element, NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -35,12 +35,17 @@ pub(super) fn run(
     json: bool,
     mut ranks: Ranks,
 ) -> Result<CommandOutcome, CommandFailure> {
-    let outcome = compute(args, machine, json, ranks.transport())?;
+    let transport = ranks.transport();
+    let outcome = match args.precision {
+        Precision::Single => compute::<f32>(args, machine, json, transport)?,
+        Precision::Double => compute::<f64>(args, machine, json, transport)?,
+    };
     ranks.finish();
     Ok(outcome)
 }
 
-fn compute(
+/// Computes with numbers of a type.
+fn compute<T: Element + MemoryElement>(
     args: &Args,
     machine: &Arc<Machine>,
     json: bool,
@@ -51,7 +56,6 @@ fn compute(
     let count = session.processors();
     let subject = args.subject()?;
     let problem = &subject.problem;
-    let shape = problem.shape();
     let bytes = session.memory_beside_arrays() + POINT * problem.count() as u64;
     check_memory(problem.title(), bytes)?;
     let request = args.split_request();
@@ -59,9 +63,12 @@ fn compute(
     let whole = plan(args, problem, machine, session.is_quiet())?;
     let plan = split(&whole, count, &request, session.is_quiet())?.0;
     let known = plan.figures();
-    let v = charges(shape, 1);
+    let input = subject.input();
+    let v = input
+        .get_sized::<T>("v", problem.count())
+        .map_err(CommandFailure::input)?;
     let (jobs, outputs) = session.make_jobs(|processor, options| {
-        let job = plan.processor_job(processor, &v, options);
+        let job = plan.processor_job(processor, v, options);
         job.map_err(CommandFailure::input)
     })?;
     let what = format!(
@@ -70,16 +77,16 @@ fn compute(
         plan.division(),
         args.sum
     );
-    let fingerprint = processors::fingerprint(machine, &what, &[&v]);
+    let fingerprint = processors::fingerprint_of(machine, &what, encode_values(v).into_iter());
     let about = Some(known.reference.get());
     let priced = session.price_jobs(&jobs, &fingerprint, about);
     let expected = session.expected_cycles(priced.as_ref());
     let (ran, host_seconds) = session.run_jobs(jobs, &fingerprint, expected.or(about))?;
-    let each = 4 * plan.own_elements() + NORMS;
+    let each = T::BYTES * plan.own_elements() + NORMS;
     let mut values = Vec::with_capacity(each * outputs.len());
     for (ProcessorRun { run, .. }, output) in ran.runs.iter().zip(&outputs) {
         let own = output.read_own(run).map_err(CommandFailure::input)?;
-        values.extend(encode_floats(&own));
+        values.extend(encode_values(&own));
         let norms = output.read_norms(run).map_err(CommandFailure::input)?;
         values.extend(norms.iter().flat_map(|x| x.to_le_bytes()));
     }
@@ -90,8 +97,7 @@ fn compute(
     let Some(mut results) = gathered else {
         return Ok(CommandOutcome::default());
     };
-    let input = NamedArrays::from_array("v", &shape, v);
-    let output = join_results(&plan, &results.values);
+    let output = join_results::<T>(&plan, &results.values);
     let finished = results.is_finished();
     let norm = finished.then(|| norms(&output)[1]);
     let compared = match norm {
@@ -141,7 +147,7 @@ fn compute(
         "value": norm,
         "official": subject.official(),
         "relative_difference": first.map(|number| number.difference),
-        "tolerance": MgClass::TOLERANCE,
+        "tolerance": subject.tolerance(),
         "passed": passed,
         "expected_cycles": expected,
         "efficiency": efficiency,
@@ -173,16 +179,16 @@ fn compute(
 }
 
 /// Returns u and the norms from the values of all processors.
-fn join_results(plan: &MultigridPlan, values: &[u8]) -> NamedArrays {
+fn join_results<T: Element + MemoryElement>(plan: &MultigridPlan, values: &[u8]) -> NamedArrays {
     let problem = plan.problem();
-    let mut u = vec![f32::NAN; problem.count()];
+    let mut u = vec![T::default(); problem.count()];
     let mut norms = vec![f64::NAN; 2];
-    let own = 4 * plan.own_elements();
+    let own = T::BYTES * plan.own_elements();
     for (processor, bytes) in values.chunks(own + NORMS).enumerate() {
         let Some((values, sums)) = bytes.split_at_checked(own) else {
             continue;
         };
-        plan.place_own(processor, &decode_floats(values), &mut u);
+        plan.place_own(processor, &decode_values(values), &mut u);
         if processor == 0 {
             let sums = sums.as_chunks::<8>().0.iter();
             norms = sums.map(|bytes| f64::from_le_bytes(*bytes)).collect();

@@ -74,9 +74,15 @@ impl<T: Real> PeriodicGrid<T> {
     }
 
     /// Calls `of` with the result of the 27-point operator at every point, in order; `weights` are those of
-    /// centre, faces, edges and corners.
+    /// centre, faces, edges and corners, of which that of edges is not 0.
+    ///
+    /// Corners are added to edges in units of the edges' weight. With the weights of A, 16 times that of edges is the
+    /// one of the centre to the last bit, so that constants are mapped to 0 and not to rounding errors, of which each
+    /// coarser level would make four times as much.
     fn apply_to_points(&self, weights: [f64; 4], mut of: impl FnMut(usize, T)) {
-        let [centre, faces, edges, corners] = weights.map(T::from_f64);
+        let [centre, faces, edges, corners] = weights;
+        let [centre, faces, edges, ratio] =
+            [centre, faces, edges, corners / edges].map(T::from_f64);
         let ([planes, rows, n], mut sums) = (self.shape, self.sums());
         for z in 0..planes {
             for y in 0..rows {
@@ -85,9 +91,9 @@ impl<T: Real> PeriodicGrid<T> {
                 let start = (z * rows + y) * n;
                 let mut at = |x: usize, w: usize, e: usize| {
                     let inner = centre * row[x] + faces * (row[w] + row[e] + a.beside[x]);
-                    let outer = edges * (a.beside[w] + a.beside[e] + a.corners[x])
-                        + corners * (a.corners[w] + a.corners[e]);
-                    of(start + x, inner + outer);
+                    let near = a.beside[w] + a.beside[e] + a.corners[x];
+                    let outer = near + ratio * (a.corners[w] + a.corners[e]);
+                    of(start + x, inner + edges * outer);
                 };
                 at(0, n - 1, 1 % n);
                 for x in 1..n - 1 {
