@@ -25,7 +25,7 @@ use crate::job::JobError;
 use cp2_emu::Engine;
 use cp2_host::DeviceOptions;
 use cp2_machine::Machine;
-use cp2_model::{ModelError, System, cp2};
+use cp2_model::{Estimate, ModelError, System, cp2};
 use cp2_problems::{Case, Problem, Verdict};
 use cp2_reference::Figures;
 use std::collections::BTreeMap;
@@ -231,6 +231,47 @@ pub struct PerformanceRow {
     pub efficiency: f64,
 }
 
+/// A row that is priced and not run: nothing judges its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PricedRow {
+    /// Price of the job's plan, in cycles: what it should take.
+    pub cycles: u64,
+    /// Term of the model that limits the expected time.
+    pub limit: String,
+    /// See [`PerformanceRow::balance`].
+    pub balance: Option<f64>,
+    /// The proved limit and the time of the best known algorithm.
+    pub figures: Figures,
+}
+
+/// Prices one size of a kernel; none if the job's time depends on what it computes.
+///
+/// # Errors
+/// The kernel does not have the size, or it does not fit the machine.
+pub fn price(
+    kernel: &dyn Kernel,
+    size: &Size,
+    machine: &Arc<Machine>,
+) -> Result<Option<PricedRow>, KernelError> {
+    let prepared = kernel.prepare(size, machine, DeviceOptions::default())?;
+    let Some(cycles) = prepared.task.job.expected() else {
+        return Ok(None);
+    };
+    let expected = prepared.estimate(kernel.name())?;
+    Ok(Some(PricedRow {
+        cycles: cycles.get(),
+        balance: channel_balance(&expected),
+        limit: expected.limit,
+        figures: prepared.figures,
+    }))
+}
+
+/// Returns the balance of the DMA channel in an estimate, see [`PerformanceRow::balance`].
+fn channel_balance(expected: &Estimate) -> Option<f64> {
+    let channel = expected.balance.iter().find(|one| one.channel == cp2::DMA);
+    channel.and_then(|balance| balance.factor)
+}
+
 /// Estimates and measures one size of a kernel, and judges its result.
 ///
 /// # Errors
@@ -266,11 +307,7 @@ pub fn measure(
         model_cycles,
         emulated_cycles: report.cycles,
         ratio: model_cycles / report.cycles.max(1) as f64,
-        balance: expected
-            .balance
-            .iter()
-            .find(|balance| balance.channel == cp2::DMA)
-            .and_then(|balance| balance.factor),
+        balance: channel_balance(&expected),
         limit: expected.limit,
         efficiency: run.efficiency(),
         figures: run.figures,

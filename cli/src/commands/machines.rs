@@ -2,7 +2,7 @@
 
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::table::{Align, TextTable};
-use cp2_machine::{Machine, Parameter};
+use cp2_machine::{Machine, Parameter, RowDefinition};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -240,7 +240,13 @@ fn diff(first: &Machine, second: &Machine) -> CommandOutcome {
         if essence[0] == essence[1] {
             continue;
         }
-        let [x, y] = both.map(|row| row.map_or_else(|| "-".to_owned(), |row| row.lanes.clone()));
+        // Rows with the same lanes differ in what else decides their meaning or their time.
+        let lanes = both.map(|row| row.map(|row| &row.lanes));
+        let show = |row: &RowDefinition| match lanes[0] == lanes[1] {
+            true => row.essence(),
+            false => row.lanes.clone(),
+        };
+        let [x, y] = both.map(|row| row.map_or_else(|| "-".to_owned(), |row| show(row)));
         let [from, to] = both.map(|row| {
             row.map_or_else(
                 || "-".to_owned(),

@@ -3,7 +3,9 @@
 mod sets;
 
 use super::MachineArg;
-use super::whatif::measured::{KeptRows, RowCase, RowResult, measure_cases, parse_row, rounded};
+use super::whatif::measured::{
+    CycleSource, KeptRows, RowCase, RowResult, measure_cases, parse_row, rounded,
+};
 use super::whatif::show::{csv_line, html_page, html_row};
 use crate::io::{FileError, Outputs, extension, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
@@ -95,8 +97,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         .collect();
     let cases = machines.iter().filter_map(|machine| {
         let machine = machine.as_ref().ok()?.clone();
-        let row = row.clone();
-        Some(RowCase { row, machine })
+        let (row, source) = (row.clone(), CycleSource::Run);
+        Some(RowCase {
+            row,
+            machine,
+            source,
+        })
     });
     let cases: Vec<RowCase> = cases.collect();
     let mut results = measure_cases(&cases, keep.as_ref(), json)?.into_iter();

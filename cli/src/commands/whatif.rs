@@ -13,7 +13,8 @@ use crate::outcome::{CommandFailure, CommandOutcome};
 use cost::{Cost, CostWeights};
 use cp2_machine::Machine;
 use measured::{
-    KeptRows, RowCase, RowName, RowResult, measure_cases, rounded, select_rows, shorten_reason,
+    CycleSource, KeptRows, RowCase, RowName, RowResult, measure_cases, rounded, select_rows,
+    shorten_reason,
 };
 use proposals::{Proposal, select_proposals};
 use sensitivity::Flip;
@@ -66,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "csv")]
     markdown: bool,
     /// Find for every verdict the assumed number of the machine that changes its class with the least factor in 1/4
-    /// to 4, and whether all turned against it by 1.25 do: hundreds of runs for each [default: not found]
+    /// to 4, and whether all turned against it by 1.25 do: a hundred prices for each, and some runs [default: not found]
     #[arg(long)]
     sensitivity: bool,
     /// Write a page with all tables and, with --weights, gain over cost: .html [default: not written]
@@ -185,13 +186,13 @@ fn change_machines(
     Ok(all)
 }
 
-/// Results by row and machine, each measured once.
+/// Results by source, row and machine, each found once.
 struct MeasuredRows<'a> {
     keep: Option<&'a KeptRows>,
     quiet: bool,
     cases: Vec<RowCase>,
     results: Vec<RowResult>,
-    index: BTreeMap<(String, String), usize>,
+    index: BTreeMap<(CycleSource, String, String), usize>,
 }
 
 impl<'a> MeasuredRows<'a> {
@@ -205,18 +206,20 @@ impl<'a> MeasuredRows<'a> {
         }
     }
 
-    /// Measures what is not measured yet.
+    /// Runs or prices what is not known yet.
     fn measure<'b>(
         &mut self,
+        source: CycleSource,
         cases: impl Iterator<Item = (&'b RowName, &'b Arc<Machine>)>,
     ) -> Result<(), CommandFailure> {
         let known = self.cases.len();
         for (row, machine) in cases {
-            let key = (row.to_string(), machine.hash.clone());
+            let key = (source, row.to_string(), machine.hash.clone());
             self.index.entry(key).or_insert_with(|| {
                 self.cases.push(RowCase {
                     row: row.clone(),
                     machine: machine.clone(),
+                    source,
                 });
                 self.cases.len() - 1
             });
@@ -226,8 +229,9 @@ impl<'a> MeasuredRows<'a> {
         Ok(())
     }
 
-    fn find(&self, row: &RowName, machine: &Machine) -> Option<RowResult> {
-        let at = self.index.get(&(row.to_string(), machine.hash.clone()));
+    fn find(&self, source: CycleSource, row: &RowName, machine: &Machine) -> Option<RowResult> {
+        let key = (source, row.to_string(), machine.hash.clone());
+        let at = self.index.get(&key);
         at.and_then(|&at| self.results.get(at)).cloned()
     }
 
@@ -261,7 +265,8 @@ fn try_proposals(
             Some((row, after.as_ref().ok()?))
         }));
     }
-    results.measure(cases.iter().map(|(row, machine)| (row, *machine)))?;
+    let run = CycleSource::Run;
+    results.measure(run, cases.iter().map(|(row, machine)| (row, *machine)))?;
     let (mut trials, mut notes) = (Vec::new(), String::new());
     for (base, proposal, machine) in changed {
         let machine = match machine {
@@ -273,10 +278,10 @@ fn try_proposals(
         };
         let (costs, uncounted) = cost::costs(&base, &machine);
         let line = |row: &RowName| {
-            let before = results.find(row, &base)?;
+            let before = results.find(run, row, &base)?;
             let changed = row.with_values(&proposal.sizes);
             let after = match &changed {
-                Ok(changed) => results.find(changed, &machine)?,
+                Ok(changed) => results.find(run, changed, &machine)?,
                 Err(refusal) => Err(refusal.clone()),
             };
             Some(TrialRow {

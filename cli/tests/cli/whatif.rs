@@ -17,9 +17,16 @@ fn verdicts_follow_from_the_figures() {
     let line = format!("whatif --kernels {ROWS} --machine vm7 --machine vm9 --json");
     let json = bench.cp2(&line).works().json();
     assert_eq!(json["schema"], "cp2-whatif/1");
-    assert_eq!(rows(&json).len(), 10 * 3 * 2);
+    assert_eq!(rows(&json).len(), 11 * 3 * 2);
     let mut classes = std::collections::BTreeSet::new();
     for row in rows(&json) {
+        // None of these kernels computes in double precision.
+        if row["proposal"] == "double" {
+            let refused = row["refused"].as_str().unwrap();
+            assert!(refused.contains("has precision=double"), "{row}");
+            assert!(row["verdict"].is_null() && row["cycles"].is_null());
+            continue;
+        }
         let number = |key: &str| row[key].as_f64().unwrap();
         let speedup = number("cycles_before") / number("cycles");
         assert!((speedup - number("speedup")).abs() <= 5e-4, "{row}");
@@ -58,6 +65,32 @@ fn verdicts_follow_from_the_figures() {
     );
     let halved = wide["balance_before"].as_f64().unwrap() / wide["balance"].as_f64().unwrap();
     assert!((1.5..=2.0).contains(&halved), "{wide}");
+}
+
+/// A proposal may change the size of its rows: the benchmark is compared with itself in double precision.
+#[test]
+fn a_row_may_have_another_size_with_a_proposal() {
+    let bench = Bench::new();
+    let text = "[[proposal]]\nname = \"wide\"\nchanges = \"double\"\nsizes = \"precision=double cycles=2\"\n";
+    bench.write("wide.toml", text);
+    let line = "whatif --kernels npb-mg:n=16:cycles=1 --json --proposals";
+    let found = ["double", "wide.toml"].map(|proposals| {
+        let json = bench.cp2(&format!("{line} {proposals}")).works().json();
+        let [row] = &rows(&json)[..] else {
+            panic!("{json}")
+        };
+        assert_eq!(row["size"], "n=16 cycles=1");
+        assert!(
+            row["verdict"]
+                .as_str()
+                .unwrap()
+                .starts_with("no gain, because it takes longer")
+        );
+        row["speedup"].as_f64().unwrap()
+    });
+    let [once, twice] = found;
+    assert!(0.4 < once && once < 0.9, "{once}");
+    assert!(0.4 * once < twice && twice < 0.7 * once, "{twice} {once}");
 }
 
 /// A flag that no program uses yet changes nothing, and the table says so.

@@ -23,10 +23,11 @@ fn hash_inputs<'a>(
             about,
             fact,
             inferred,
+            sizes,
             ..
         } = proposal;
         text += &format!(
-            "{name}\n{about}\n{fact}\n{inferred}\n{}\n{}\n",
+            "{name}\n{sizes}\n{about}\n{fact}\n{inferred}\n{}\n{}\n",
             before.hash, after.hash
         );
     }

@@ -5,7 +5,7 @@ use crate::io::{FileError, write_whole};
 use crate::outcome::{CommandFailure, GUEST_FAULT, UNVERIFIED};
 use crate::progress;
 use cp2_host::DeviceOptions;
-use cp2_kernels::registry::{self, Kernel, KernelError, Size};
+use cp2_kernels::registry::{self, Kernel, KernelError, PricedRow, Size};
 use cp2_machine::Machine;
 use cp2_reference::Rival;
 use serde::{Deserialize, Serialize};
@@ -130,6 +130,8 @@ fn find_kernel(name: &str) -> Result<&'static dyn Kernel, CommandFailure> {
 pub(crate) struct RowFigures {
     pub(crate) cycles: u64,
     pub(crate) reference_cycles: u64,
+    /// Clock that these cycles are of.
+    pub(crate) clock_hz: u64,
     /// Term of the model that takes most of the time.
     pub(crate) limit: String,
     /// Busy time of the DMA channel / that of the busiest computing unit.
@@ -148,11 +150,31 @@ pub(crate) struct RowRefusal {
 
 pub(crate) type RowResult = Result<RowFigures, RowRefusal>;
 
+/// Source of a row's cycles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum CycleSource {
+    /// A run, whose result is judged.
+    Run,
+    /// The price of the job, which takes a small part of the time; a run where the job has no price.
+    Price,
+}
+
 /// A row on a machine.
 #[derive(Clone)]
 pub(crate) struct RowCase {
     pub(crate) row: RowName,
     pub(crate) machine: Arc<Machine>,
+    pub(crate) source: CycleSource,
+}
+
+impl RowCase {
+    /// Returns the name by which a result is kept.
+    fn key(&self) -> String {
+        match self.source {
+            CycleSource::Run => self.row.to_string(),
+            CycleSource::Price => format!("price of {}", self.row),
+        }
+    }
 }
 
 /// Folder of results that earlier runs of the same program have left.
@@ -214,7 +236,7 @@ impl KeptRows {
 
     /// Returns a result of this row, machine and build; none if there is no such file or it is damaged.
     fn find(&self, case: &RowCase) -> Option<RowResult> {
-        let row = case.row.to_string();
+        let row = case.key();
         let text = std::fs::read_to_string(self.path(&row, &case.machine)).ok()?;
         let file: KeptFile = serde_json::from_str(&text).ok()?;
         let own = (&file.row, &file.machine_hash, &file.tool);
@@ -223,7 +245,7 @@ impl KeptRows {
 
     fn keep(&self, case: &RowCase, result: &RowResult) -> Result<(), CommandFailure> {
         let file = KeptFile {
-            row: case.row.to_string(),
+            row: case.key(),
             machine_hash: case.machine.hash.clone(),
             tool: self.tool.clone(),
             result: result.clone(),
@@ -240,21 +262,45 @@ pub(super) fn shorten_reason(error: &str) -> String {
     lines.take(2).collect::<Vec<_>>().join(" ")
 }
 
-fn measure_row(case: &RowCase, options: DeviceOptions) -> RowResult {
-    let RowName { kernel, size } = &case.row;
-    let measured = registry::measure(*kernel, size, &case.machine, options);
-    let row = measured.map_err(|e| RowRefusal {
-        reason: shorten_reason(&e.to_string()),
-        exit: match e {
+/// Returns the refusal of an error.
+fn refuse(error: &KernelError) -> RowRefusal {
+    RowRefusal {
+        reason: shorten_reason(&error.to_string()),
+        exit: match error {
             KernelError::Unfinished { .. } => GUEST_FAULT,
             KernelError::Wrong { .. } => UNVERIFIED,
             _ => 0,
         },
-    })?;
+    }
+}
+
+/// Runs or prices a row.
+fn measure_row(case: &RowCase, options: DeviceOptions) -> RowResult {
+    let RowName { kernel, size } = &case.row;
+    let priced = match case.source {
+        CycleSource::Run => None,
+        CycleSource::Price => {
+            registry::price(*kernel, size, &case.machine).map_err(|e| refuse(&e))?
+        }
+    };
+    let row = match priced {
+        Some(row) => row,
+        None => {
+            let measured = registry::measure(*kernel, size, &case.machine, options);
+            let row = measured.map_err(|e| refuse(&e))?;
+            PricedRow {
+                cycles: row.emulated_cycles,
+                limit: row.limit,
+                balance: row.balance,
+                figures: row.figures,
+            }
+        }
+    };
     let problem = kernel.problem(size).ok();
     Ok(RowFigures {
-        cycles: row.emulated_cycles,
+        cycles: row.cycles,
         reference_cycles: row.figures.reference.get(),
+        clock_hz: case.machine.cp2.clock_hz,
         limit: row.limit,
         balance: row.balance.map(rounded),
         rival: problem.and_then(|problem| registry::find_rival(&*problem, &case.machine)),

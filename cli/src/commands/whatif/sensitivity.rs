@@ -1,6 +1,6 @@
 //! Sensitivity of verdicts: which assumed number changes one, by what factor.
 
-use super::measured::{RowName, rounded};
+use super::measured::{CycleSource, RowName, rounded};
 use super::verdict::{VerdictClass, class_of, judge};
 use super::{MeasuredRows, ProposalTrial};
 use crate::outcome::CommandFailure;
@@ -149,20 +149,42 @@ fn cases<'a>(
     rows.iter().zip(machines)
 }
 
-/// Returns class and speed-up of a row on a pair of machines that are measured.
+/// Returns class and speed-up of a row on a pair of machines, if both are known.
 fn observe(
     results: &MeasuredRows<'_>,
+    source: CycleSource,
     [row, changed]: &RowPair,
     [base, machine]: &MachinePair,
 ) -> Option<(VerdictClass, f64)> {
-    let judged = judge(&results.find(row, base)?, &results.find(changed, machine)?);
+    let before = results.find(source, row, base)?;
+    let judged = judge(&before, &results.find(source, changed, machine)?);
     Some((class_of(&judged)?, judged.speedup?))
+}
+
+/// A value of a number's grid at which a verdict has another class by price.
+#[derive(Clone, Copy)]
+struct Candidate<'a> {
+    direction: &'a FlipDirection,
+    /// Place of the value in the grid.
+    at: usize,
+}
+
+impl Candidate<'_> {
+    /// Returns the factor by which the number is multiplied.
+    fn factor(&self) -> f64 {
+        self.direction.pairs[self.at].0
+    }
+
+    /// Returns how far the factor is from 1.
+    fn distance(&self) -> f64 {
+        libm::log(self.factor()).abs()
+    }
 }
 
 /// Finds the flips of all lines that have a verdict.
 ///
-/// The ends of both directions are measured first; where the class differs there, bisection finds the first value
-/// of the grid at which it does, presuming that it changes once.
+/// Searches go by price: the ends of both directions of every number first; where the class differs there, bisection
+/// finds the first value of the grid at which it does, presuming that it changes once. The nearest flip is then run.
 pub(super) fn find_flips(
     trials: &mut [ProposalTrial],
     results: &mut MeasuredRows<'_>,
@@ -175,22 +197,23 @@ pub(super) fn find_flips(
         });
         let rows: Vec<RowPair> = rows.collect();
         let ends = directions.iter().filter_map(|d| d.pairs.last());
-        let all = rows
-            .iter()
-            .flat_map(|row| ends.clone().flat_map(move |(_, pair)| cases(row, pair)));
-        results.measure(all)?;
+        let has_verdict = |at: usize| class_of(&trial.lines[at].judgement).is_some();
+        let judged = rows.iter().enumerate().filter(|(at, _)| has_verdict(*at));
+        let all =
+            judged.flat_map(|(_, row)| ends.clone().flat_map(move |(_, pair)| cases(row, pair)));
+        results.measure(CycleSource::Price, all)?;
         for (at, row) in rows.iter().enumerate() {
             let judged = &trial.lines[at].judgement;
             let (Some(class), Some(speedup)) = (class_of(judged), judged.speedup) else {
                 continue;
             };
-            let mut flip = Flip::default();
+            let mut candidates = Vec::new();
             let mut turned = Vec::new();
             for direction in &directions {
                 let Some((_, end)) = direction.pairs.last() else {
                     continue;
                 };
-                let Some((then, gain)) = observe(results, row, end) else {
+                let Some((then, gain)) = observe(results, CycleSource::Price, row, end) else {
                     continue;
                 };
                 let against = match class {
@@ -204,26 +227,12 @@ pub(super) fn find_flips(
                 if against && turned.iter().all(|&(key, _)| key != direction.key) {
                     turned.push((direction.key, up));
                 }
-                if then == class {
-                    continue;
-                }
-                let (mut same, mut other) = (0, direction.pairs.len());
-                // `other` counts the values up to the nearest one known to differ, `same` those known not to.
-                while same + 1 < other {
-                    let middle = usize::midpoint(same, other);
-                    let pair = &direction.pairs[middle - 1].1;
-                    results.measure(cases(row, pair))?;
-                    match observe(results, row, pair) {
-                        Some((then, _)) if then != class => other = middle,
-                        _ => same = middle,
-                    }
-                }
-                let factor = direction.pairs[other - 1].0;
-                let nearer = |old: f64| libm::log(factor).abs() < libm::log(old).abs();
-                if flip.factor.is_none_or(nearer) {
-                    (flip.parameter, flip.factor) = (Some(direction.key), Some(rounded(factor)));
+                if then != class {
+                    let at = bisect(direction, row, class, results)?;
+                    candidates.push(Candidate { direction, at });
                 }
             }
+            let mut flip = run_nearest(candidates, row, class, results)?;
             flip.all = turn_all(trial, row, class, &turned, results)?;
             trial.lines[at].flip = Some(flip);
         }
@@ -231,7 +240,63 @@ pub(super) fn find_flips(
     Ok(())
 }
 
-/// Turns all numbers against a verdict at once, and returns true if its class changes.
+/// Returns the place of the first value of a grid at which a verdict has another class by price, given that it has at
+/// the last one.
+fn bisect(
+    direction: &FlipDirection,
+    row: &RowPair,
+    class: VerdictClass,
+    results: &mut MeasuredRows<'_>,
+) -> Result<usize, CommandFailure> {
+    let (mut same, mut other) = (0, direction.pairs.len());
+    // `other` counts the values up to the nearest one known to differ, `same` those known not to.
+    while same + 1 < other {
+        let middle = usize::midpoint(same, other);
+        let pair = &direction.pairs[middle - 1].1;
+        results.measure(CycleSource::Price, cases(row, pair))?;
+        match observe(results, CycleSource::Price, row, pair) {
+            Some((then, _)) if then != class => other = middle,
+            _ => same = middle,
+        }
+    }
+    Ok(other - 1)
+}
+
+/// Runs the nearest candidate; where runs keep the class that prices change, the next value of its grid takes its
+/// place.
+fn run_nearest(
+    mut candidates: Vec<Candidate<'_>>,
+    row: &RowPair,
+    class: VerdictClass,
+    results: &mut MeasuredRows<'_>,
+) -> Result<Flip, CommandFailure> {
+    loop {
+        // Among equal distances the first number of the listing is taken.
+        let distances = candidates.iter().map(Candidate::distance).enumerate();
+        let nearest = distances.min_by(|(_, a), (_, b)| a.total_cmp(b));
+        let Some((at, _)) = nearest else {
+            return Ok(Flip::default());
+        };
+        let candidate = candidates[at];
+        let pair = &candidate.direction.pairs[candidate.at].1;
+        results.measure(CycleSource::Run, cases(row, pair))?;
+        match observe(results, CycleSource::Run, row, pair) {
+            Some((then, _)) if then != class => {
+                return Ok(Flip {
+                    parameter: Some(candidate.direction.key),
+                    factor: Some(rounded(candidate.factor())),
+                    all: None,
+                });
+            }
+            _ if candidate.at + 1 < candidate.direction.pairs.len() => candidates[at].at += 1,
+            _ => {
+                candidates.remove(at);
+            }
+        }
+    }
+}
+
+/// Turns all numbers against a verdict at once, and returns true if its class changes by price.
 fn turn_all(
     trial: &ProposalTrial,
     row: &RowPair,
@@ -252,8 +317,9 @@ fn turn_all(
     else {
         return Ok(None);
     };
-    results.measure(cases(row, &pair))?;
-    Ok(observe(results, row, &pair).map(|(then, _)| then != class))
+    results.measure(CycleSource::Price, cases(row, &pair))?;
+    let observed = observe(results, CycleSource::Price, row, &pair);
+    Ok(observed.map(|(then, _)| then != class))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ const OWN: f64 = 1.0 / 3.0;
 /// Judgement of a proposal for a row; ratios are rounded as they are printed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Judgement {
-    /// Cycles before / after.
+    /// Time before / after: the ratio of cycles where both machines have the same clock.
     pub(super) speedup: Option<f64>,
     /// Reference before / after.
     pub(super) reference_speedup: Option<f64>,
@@ -44,8 +44,10 @@ impl VerdictClass {
     }
 }
 
-fn ratio(before: u64, after: u64) -> f64 {
-    rounded(before as f64 / after.max(1) as f64)
+/// Returns the time of some cycles before / the time of others after.
+fn ratio((before, after): (u64, u64), clocks: (u64, u64)) -> f64 {
+    let faster = clocks.1 as f64 / clocks.0.max(1) as f64;
+    rounded(before as f64 / after.max(1) as f64 * faster)
 }
 
 /// Judges the results of a row without and with a proposal.
@@ -65,10 +67,14 @@ pub(super) fn judge(before: &RowResult, after: &RowResult) -> Judgement {
 }
 
 fn compare(before: &RowFigures, after: &RowFigures) -> Judgement {
-    let speedup = ratio(before.cycles, after.cycles);
-    let reference = ratio(before.reference_cycles, after.reference_cycles);
+    let clocks = (before.clock_hz, after.clock_hz);
+    let speedup = ratio((before.cycles, after.cycles), clocks);
+    let reference = ratio((before.reference_cycles, after.reference_cycles), clocks);
     let rival = before.rival.as_ref();
-    let own = rival.map(|rival| ratio(rival.cycles.get().min(before.cycles), after.cycles));
+    let own = rival.map(|rival| {
+        let best = rival.cycles.get().min(before.cycles);
+        ratio((best, after.cycles), clocks)
+    });
     let class = classify(speedup, reference, own);
     let limit = &after.limit;
     let text = match class {
@@ -144,6 +150,7 @@ mod tests {
         RowFigures {
             cycles,
             reference_cycles,
+            clock_hz: 1_000_000_000,
             limit: "dma".to_owned(),
             balance: None,
             rival: None,
@@ -172,6 +179,21 @@ mod tests {
                 "{speedup} {reference} {own:?}"
             );
         }
+    }
+
+    /// The same cycles of twice the clock are half the time, for the reference as well.
+    #[test]
+    fn speedups_are_of_time() {
+        let before = row(1000, 800);
+        let after = RowFigures {
+            clock_hz: 2 * before.clock_hz,
+            ..before.clone()
+        };
+        let judged = judge(&Ok(before), &Ok(after));
+        assert_eq!(
+            (judged.speedup, judged.reference_speedup),
+            (Some(2.0), Some(2.0))
+        );
     }
 
     #[test]
