@@ -171,3 +171,34 @@ fn ranks_change_nothing() {
         assert_eq!(own, alone, "{ranks}");
     }
 }
+
+/// In double precision the benchmark's own tolerance is kept, with the same norm on one processor and on four that add
+/// up in its order.
+#[test]
+fn double_precision_is_verified_on_any_number_of_processors() {
+    let bench = Bench::new();
+    let line = "npb mg --class S --precision double --machine vm7+double --json";
+    let one = bench.cp2(line).works().json();
+    let four = bench.cp2(&format!("{line} --procs 4 --sum ordered"));
+    let four = four.works().json();
+    for json in [&one, &four] {
+        assert_eq!(json["precision"], "double");
+        assert_eq!(
+            (&json["passed"], &json["tolerance"]),
+            (&true.into(), &1e-8.into())
+        );
+        assert!(json["relative_difference"].as_f64().unwrap() < 1e-11);
+    }
+    assert_eq!(one["value"], four["value"]);
+    let single = bench.cp2("npb mg --class S --json").works().json();
+    assert_eq!(single["precision"], "single");
+    bench
+        .cp2("npb mg --class S --precision double")
+        .fails(2, &["extension `double`", "vm7+double"]);
+    bench
+        .cp2("npb mg --class S --precision double --backend gpu")
+        .fails(2, &["shaders compute in single precision"]);
+    bench
+        .cp2("npb mg --class S --precision double --tuned s.toml")
+        .fails(2, &["--precision", "--tuned"]);
+}
