@@ -40,7 +40,7 @@ pub use schedule::{
     BlockPiece, BlocksPerSection, Buffering, PageArgs, PageArguments, Paging, PlanError, Reserved,
     Stream, StreamPlan,
 };
-pub use step::{HostStep, StepScalar};
+pub use step::{HostStep, StepNumber, StepScalar};
 pub use view::{Gap, TransferLimits, ViewRows, Views};
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! `docs/fft.md` for the algorithm and its schedule.
 
 mod choice;
+mod double_lines;
 mod entry;
 mod error;
 mod fft_trait;
@@ -24,6 +25,7 @@ mod ring4096_real;
 pub use choice::{ChoiceReason, FftChoice};
 pub use cp2_problems::fft::{ExactTransform, FftProblem, RealFftProblem};
 pub use cp2_problems::fft::{TransformDirection, error_bound, hermitian, reference, reference_nd};
+pub(crate) use double_lines::{DoubleAxisPass, DoubleWeights};
 pub(crate) use entry::ENTRIES;
 pub use error::{FftError, NoDivision, NoShape};
 pub use fft_trait::{Fft, RowStrides};

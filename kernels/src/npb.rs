@@ -20,7 +20,8 @@ use cp2_reference::NumberFormat;
 use std::sync::Arc;
 
 /// Returns the format of numbers by which references of a precision count.
-pub(crate) fn number_format(precision: Precision) -> NumberFormat {
+#[must_use]
+pub fn number_format(precision: Precision) -> NumberFormat {
     match precision {
         Precision::Single => NumberFormat::Binary32,
         Precision::Double => NumberFormat::Binary64,
@@ -58,12 +59,17 @@ const KERNELS: [Entry; 3] = [
     Entry {
         name: "npb-ft",
         summary: "NAS benchmark FT: diffusion by transforms over three axes, a checksum each step",
-        sources: &["fft/four_step.s", "fft/weighted_columns.s"],
+        sources: &[
+            "fft/four_step.s",
+            "fft/weighted_columns.s",
+            "fft/double_lines.s",
+        ],
         parameters: &[
             SizeParameter::new("planes", 64, "length of the axis z, a power of two"),
             SizeParameter::new("rows", 64, "length of the axis y"),
             SizeParameter::new("columns", 64, "length of the axis x, the contiguous one"),
             SizeParameter::new("steps", 6, "steps, each with a checksum"),
+            PRECISION,
         ],
         sizes: &["32 64 64 2", "64 64 64 6"],
         below: None,

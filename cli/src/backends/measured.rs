@@ -218,6 +218,7 @@ fn is_finite(input: &NamedArrays) -> bool {
         Values::F32(x) => x.iter().all(|x| x.is_finite()),
         Values::F64(x) => x.iter().all(|x| x.is_finite()),
         Values::Complex64(x) => x.iter().all(|x| x.is_finite()),
+        Values::Complex128(x) => x.iter().all(|x| x.is_finite()),
         _ => true,
     })
 }

@@ -4,7 +4,7 @@ use super::error::HostError;
 use crate::paging::aligned;
 use cp2_emu::{OutOfMemory, SystemRam};
 use cp2_machine::Machine;
-use num_complex::Complex32;
+use num_complex::{Complex32, Complex64};
 use std::marker::PhantomData;
 
 /// A value with a fixed little-endian layout in system memory.
@@ -61,20 +61,26 @@ impl<T: MemoryElement, const N: usize> MemoryElement for [T; N] {
     }
 }
 
-impl MemoryElement for Complex32 {
-    const BYTES: usize = 8;
-    const SCALAR: &'static str = "complex64";
-    const SCALARS: u64 = 1;
-    #[inline]
-    fn put(self, out: &mut [u8]) {
-        [self.re, self.im].put(out);
-    }
-    #[inline]
-    fn get(bytes: &[u8]) -> Self {
-        let [re, im] = MemoryElement::get(bytes);
-        Self { re, im }
-    }
+/// Implements [`MemoryElement`] for complex numbers.
+macro_rules! complex {
+    ($($type:ty: $name:literal),*) => {$(
+        impl MemoryElement for $type {
+            const BYTES: usize = std::mem::size_of::<$type>();
+            const SCALAR: &'static str = $name;
+            const SCALARS: u64 = 1;
+            #[inline]
+            fn put(self, out: &mut [u8]) {
+                [self.re, self.im].put(out);
+            }
+            #[inline]
+            fn get(bytes: &[u8]) -> Self {
+                let [re, im] = MemoryElement::get(bytes);
+                Self { re, im }
+            }
+        }
+    )*};
 }
+complex!(Complex32: "complex64", Complex64: "complex128");
 
 /// `len` values of `T` in system memory.
 #[derive(Debug, PartialEq, Eq)]

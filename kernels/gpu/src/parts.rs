@@ -9,7 +9,7 @@ use cp2_problems::vector::{
     BeamProblem, MapOp, MapProblem, ProductProblem, ReduceProblem, TransposeProblem,
 };
 use cp2_problems::{ArrayForm, DataError, Element, Kind, NamedArrays, Problem, ProblemError};
-use num_complex::Complex32;
+use num_complex::{Complex32, Complex64};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -175,6 +175,7 @@ fn join(forms: &[ArrayForm], pieces: &[ItemRange<'_>]) -> Result<NamedArrays, Da
         Kind::F32 => join_array::<f32>(all, form, pieces),
         Kind::F64 => join_array::<f64>(all, form, pieces),
         Kind::Complex64 => join_array::<Complex32>(all, form, pieces),
+        Kind::Complex128 => join_array::<Complex64>(all, form, pieces),
         Kind::I32 => join_array::<i32>(all, form, pieces),
         Kind::U32 => join_array::<u32>(all, form, pieces),
         Kind::U8 => join_array::<u8>(all, form, pieces),

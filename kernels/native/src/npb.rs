@@ -40,6 +40,9 @@ pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
 /// Prepares FT: every step multiplies the transform of the field by its factors and transforms it back.
 pub(crate) fn ft(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<FtProblem>()?.clone();
+    if problem.precision() != Precision::Single {
+        return None;
+    }
     let shape = problem.shape();
     let [forward, inverse] = [TransformDirection::Forward, TransformDirection::Inverse]
         .map(|direction| shape.map(|n| planned(n, direction)));

@@ -1,6 +1,6 @@
 //! Named arrays: the inputs and outputs of problems.
 
-use num_complex::Complex32;
+use num_complex::{Complex32, Complex64};
 use std::fmt;
 
 /// Type of the elements of an array.
@@ -12,6 +12,8 @@ pub enum Kind {
     F64,
     /// Complex numbers of two [`Kind::F32`], real part first.
     Complex64,
+    /// Complex numbers of two [`Kind::F64`], real part first.
+    Complex128,
     /// Signed integers of 4 bytes.
     I32,
     /// Unsigned integers of 4 bytes.
@@ -26,6 +28,7 @@ impl fmt::Display for Kind {
             Self::F32 => "float32",
             Self::F64 => "float64",
             Self::Complex64 => "complex64",
+            Self::Complex128 => "complex128",
             Self::I32 => "int32",
             Self::U32 => "uint32",
             Self::U8 => "uint8",
@@ -42,6 +45,8 @@ pub enum Values {
     F64(Vec<f64>),
     /// Elements of [`Kind::Complex64`].
     Complex64(Vec<Complex32>),
+    /// Elements of [`Kind::Complex128`].
+    Complex128(Vec<Complex64>),
     /// Elements of [`Kind::I32`].
     I32(Vec<i32>),
     /// Elements of [`Kind::U32`].
@@ -57,6 +62,7 @@ macro_rules! each {
             Values::F32($v) => $what,
             Values::F64($v) => $what,
             Values::Complex64($v) => $what,
+            Values::Complex128($v) => $what,
             Values::I32($v) => $what,
             Values::U32($v) => $what,
             Values::U8($v) => $what,
@@ -136,6 +142,7 @@ element! {
     f32, F32, self => [self];
     f64, F64, self => [self];
     Complex32, Complex64, self => [self.re, self.im];
+    Complex64, Complex128, self => [self.re, self.im];
     i32, I32, self => [self];
     u32, U32, self => [self];
     u8, U8, self => [self];

@@ -100,6 +100,7 @@ impl Reference {
                 Values::F32(x) => Exact::Real(x.iter().map(|&x| x.into()).collect()),
                 Values::F64(x) => Exact::Real(x.clone()),
                 Values::Complex64(x) => Exact::Complex(x.iter().map(|&z| widen(z)).collect()),
+                Values::Complex128(x) => Exact::Complex(x.clone()),
                 others => Exact::Same(others.clone()),
             };
             let exact = match &expected.exact {
@@ -144,21 +145,26 @@ impl ExpectedArray {
                 (error, if x.is_finite() { x * x } else { 0.0 })
             })
         };
+        let complex = |x: &[Complex64],
+                       y: &mut dyn ExactSizeIterator<Item = Complex64>,
+                       add: &mut dyn FnMut(PartVerdict)| {
+            self.parts(x, y, tolerance, add, |x, y| {
+                // Which part of a complex product with an infinity is infinite depends on how products are
+                // computed, so all infinities are equal.
+                match (x.is_finite(), y.is_finite()) {
+                    (false, false) => (0.0, 0.0),
+                    (false, true) => (f64::INFINITY, 0.0),
+                    (true, _) => ((x - y).norm_sqr(), x.norm_sqr()),
+                }
+            })
+        };
         match (&self.exact, &found.values) {
             (Exact::Real(x), Values::F32(y)) => real(x, &mut y.iter().map(|&y| y.into()), add),
             (Exact::Real(x), Values::F64(y)) => real(x, &mut y.iter().copied(), add),
             (Exact::Complex(x), Values::Complex64(y)) => {
-                let y = &mut y.iter().map(|&y| widen(y));
-                self.parts(x, y, tolerance, add, |x, y| {
-                    // Which part of a complex product with an infinity is infinite depends on how products
-                    // are computed, so all infinities are equal.
-                    match (x.is_finite(), y.is_finite()) {
-                        (false, false) => (0.0, 0.0),
-                        (false, true) => (f64::INFINITY, 0.0),
-                        (true, _) => ((x - y).norm_sqr(), x.norm_sqr()),
-                    }
-                })
+                complex(x, &mut y.iter().map(|&y| widen(y)), add)
             }
+            (Exact::Complex(x), Values::Complex128(y)) => complex(x, &mut y.iter().copied(), add),
             (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
                 let same = x.bytes() == y.bytes();
                 add(PartVerdict {

@@ -65,6 +65,18 @@ pub enum NoShape {
         /// Bytes of a section's DMEM.
         dmem: u64,
     },
+    /// No pages of lines along an axis fit a field of binary64 numbers.
+    #[error(
+        "no pages of lines along axis {axis} fit: the {sections} sections share them evenly, one to eight each of columns of one row, and three pages must fit in {dmem} bytes of DMEM; take longer axes, or a machine with more DMEM or fewer sections"
+    )]
+    Lines {
+        /// Number of the axis, from 1.
+        axis: usize,
+        /// Sections of the machine.
+        sections: usize,
+        /// Bytes of a section's DMEM.
+        dmem: u64,
+    },
 }
 
 impl NoShape {

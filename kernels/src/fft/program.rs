@@ -1,5 +1,6 @@
 //! Assembles the hand-written FFT sources with a recipe's constants.
 
+use super::double_lines;
 use super::error::FftError;
 use super::four_step::{CrossSectionMemory, FACTORS_EVENT, LineBatch};
 use super::power_of_two_recipe::{PassLayout, PowerOfTwoRecipe};
@@ -21,6 +22,7 @@ const REAL_PARTS: (&str, &str) = (
     include_str!("half_spectrum_row_ring.s"),
 );
 const CROSS_SECTION: (&str, &str) = ("cross_section.s", include_str!("cross_section.s"));
+const DOUBLE: (&str, &str) = ("double_lines.s", include_str!("double_lines.s"));
 const ARRAY: (&str, &str) = ("array.s", include_str!("array.s"));
 const INCLUDED: [(&str, &str); 15] = [
     ("stockham.s", include_str!("stockham.s")),
@@ -73,6 +75,7 @@ pub fn source(file: &str) -> Option<&'static str> {
         REAL_PARTS,
         ARRAY,
         CROSS_SECTION,
+        DOUBLE,
     ];
     let mut all = kernels.into_iter().chain(INCLUDED);
     all.find(|(n, _)| *n == name).map(|(_, text)| text)
@@ -95,6 +98,47 @@ fn defines(recipe: &PowerOfTwoRecipe) -> Vec<(String, Value)> {
         .into_iter()
         .map(|(name, value)| (name, Value::Int(value)))
         .collect()
+}
+
+/// Assembles `double_lines.s` for `lines` lines of complex binary64 numbers in a section's page.
+pub(super) fn double_program(
+    length: u64,
+    lines: u64,
+    direction: TransformDirection,
+    weighed: bool,
+    machine: &Machine,
+) -> Result<Assembly, FftError> {
+    let mut radices = double_lines::radices(length);
+    radices.resize(4, 1);
+    let modes = [
+        ("N", length),
+        ("LINES", lines),
+        (
+            "INVERSE",
+            u64::from(direction == TransformDirection::Inverse),
+        ),
+        ("WEIGHED", u64::from(weighed)),
+    ];
+    let modes = modes
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value));
+    let passes = radices.into_iter().enumerate();
+    let passes = passes.map(|(i, radix)| (format!("R{}", i + 1), radix));
+    let defines = modes.chain(passes);
+    let defines = defines.map(|(name, value)| (name, Value::Int(value as i64)));
+    let factors = double_lines::factors(length);
+    let include = |name: &str, from: &str| match name {
+        "factors.s" => Ok(Source::new("factors.s", factors.clone())),
+        _ => include(name, from),
+    };
+    let title = format!("fft {length} {direction} in binary64");
+    assemble_kernel(
+        &title,
+        DOUBLE,
+        defines.collect(),
+        machine,
+        (&include, &factors),
+    )
 }
 
 /// Assembles the kernel of `recipe` for `machine`.

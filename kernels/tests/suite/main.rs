@@ -10,6 +10,7 @@ mod dsp;
 mod extremes;
 mod fft;
 mod fft_large;
+mod ft_double;
 mod intervals;
 mod iterations;
 mod loop_intervals;

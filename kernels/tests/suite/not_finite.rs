@@ -35,6 +35,7 @@ fn spoiled(input: &NamedArrays, array: usize, at: usize) -> Option<NamedArrays> 
                 data.add_array(own.name, &own.shape, x)
             }
             Values::F64(x) => data.add_array(own.name, &own.shape, x.clone()),
+            Values::Complex128(x) => data.add_array(own.name, &own.shape, x.clone()),
             Values::I32(x) => data.add_array(own.name, &own.shape, x.clone()),
             Values::U32(x) => data.add_array(own.name, &own.shape, x.clone()),
             Values::U8(x) => data.add_array(own.name, &own.shape, x.clone()),
@@ -51,6 +52,7 @@ fn places(values: &Values) -> Vec<bool> {
         Values::F32(x) => x.iter().map(|x| !x.is_finite()).collect(),
         Values::F64(x) => x.iter().map(|x| !x.is_finite()).collect(),
         Values::Complex64(x) => x.iter().map(|x| !x.is_finite()).collect(),
+        Values::Complex128(x) => x.iter().map(|x| !x.is_finite()).collect(),
         others => vec![false; others.len()],
     }
 }

@@ -1,6 +1,6 @@
 //! Steps of diffusion by transforms over three axes: NPB FT.
 
-use crate::count::Count;
+use crate::count::{Count, NumberFormat};
 use crate::fft::FftArray;
 use crate::figures::Figures;
 use cp2_machine::{Cycles, Machine};
@@ -13,18 +13,21 @@ pub struct Diffusion {
     pub shape: [usize; 3],
     /// Number of steps.
     pub steps: usize,
+    /// Format of the field's numbers.
+    pub format: NumberFormat,
 }
 
 impl Diffusion {
     /// Returns the figures of one transform and `products` products of each number with a real factor.
     fn passes(&self, products: f64, machine: &Machine) -> Figures {
         let numbers: f64 = self.shape.iter().map(|&n| n as f64).product();
-        // A quad of products multiplies two complex numbers by a real factor each.
+        // A quad of products multiplies the complex numbers in it, two or one, by a real factor each.
+        let complex = self.format.numbers_of_quad() as f64 / 2.0;
         let products = Count {
-            adds: products * numbers / 2.0,
+            adds: products * numbers / complex,
             ..Count::default()
         };
-        FftArray::new(&self.shape, 1).figures_beside(products, machine)
+        FftArray::new(&self.shape, 1).figures_beside(products, self.format, machine)
     }
 
     /// Returns the reference of the forward transform of the field.

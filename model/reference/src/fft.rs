@@ -1,7 +1,7 @@
 //! Bounds and references of Fourier transforms: complex, real, n-D.
 
 use crate::bound::Traffic;
-use crate::count::Count;
+use crate::count::{Count, NumberFormat};
 use crate::figures::{Figures, Known, Plan};
 use crate::transforms::{Means, Search, searches};
 use cp2_machine::{Extensions, Machine};
@@ -143,14 +143,20 @@ impl FftArray {
     /// Returns bound and reference: transforms along one axis after the other.
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
-        self.figures_beside(Count::default(), machine)
+        self.figures_beside(Count::default(), NumberFormat::Binary32, machine)
     }
 
     /// Returns bound and reference with additional arithmetic `beside` in the passes of the transforms.
-    pub(crate) fn figures_beside(&self, beside: Count, machine: &Machine) -> Figures {
+    pub(crate) fn figures_beside(
+        &self,
+        beside: Count,
+        format: NumberFormat,
+        machine: &Machine,
+    ) -> Figures {
+        let number = 2 * u128::from(format.bytes());
         let numbers: u128 = self.axes.iter().map(|&n| n as u128).product();
-        let bytes = COMPLEX * numbers;
-        let plan = moved((bytes, COMPLEX), 2 * bytes, self.batch as u128, machine);
+        let bytes = number * numbers;
+        let plan = moved((bytes, number), 2 * bytes, self.batch as u128, machine);
         let must = Traffic::bytes((2 * bytes).saturating_mul(self.batch as u128));
         let along = |search: &mut Search| {
             let mut whole = Known::default();
@@ -167,7 +173,7 @@ impl FftArray {
             whole
         };
         let known: Vec<_> = searches().iter_mut().map(along).collect();
-        Figures::least(machine, must, &plan, known)
+        Figures::least_of(format, machine, must, &plan, known)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The two figures of a problem on a machine: bound and reference.
 
 use crate::bound::Traffic;
-use crate::count::Count;
+use crate::count::{Count, NumberFormat};
 use cp2_machine::{Cycles, Machine};
 use serde::Serialize;
 
@@ -57,9 +57,15 @@ pub(crate) struct Plan {
 const ONCE: &str = "inputs and outputs once over the channel";
 
 impl Known {
-    /// Returns the algorithm that takes the least time on a machine.
-    pub(crate) fn best(ways: impl IntoIterator<Item = Self>, machine: &Machine) -> Option<Self> {
-        let timed = ways.into_iter().map(|way| (way.count.cycles(machine), way));
+    /// Returns the algorithm that takes the least time on a machine, with numbers of a format.
+    fn best(
+        ways: impl IntoIterator<Item = Self>,
+        format: NumberFormat,
+        machine: &Machine,
+    ) -> Option<Self> {
+        let timed = ways
+            .into_iter()
+            .map(|way| (way.count.cycles_of(format, machine), way));
         let best = timed.min_by(|a, b| a.0.total_cmp(&b.0));
         best.map(|(_, way)| way)
     }
@@ -104,14 +110,25 @@ impl Figures {
         plan: &Plan,
         known: impl IntoIterator<Item = Known>,
     ) -> Self {
+        Self::least_of(NumberFormat::Binary32, machine, must, plan, known)
+    }
+
+    /// Returns the figures as [`Figures::least`] does, for algorithms on numbers of a format.
+    pub(crate) fn least_of(
+        format: NumberFormat,
+        machine: &Machine,
+        must: Traffic,
+        plan: &Plan,
+        known: impl IntoIterator<Item = Known>,
+    ) -> Self {
         let sections = machine.cp2.sections.max(1) as f64;
-        let best = Known::best(known, machine);
+        let best = Known::best(known, format, machine);
         let bound = must.cycles(machine);
         let moved = plan.traffic.cycles(machine).max(bound);
         // Counts are exact to hundredths of cycles; smaller differences are rounding errors, so the sum is
         // rounded down after 1e-6 is added.
         let computed = best.as_ref().map_or(0, |way| {
-            (way.count.cycles(machine) / sections + 1e-6).floor() as u64
+            (way.count.cycles_of(format, machine) / sections + 1e-6).floor() as u64
         });
         let (term, method, source) = match best {
             Some(way) if computed > moved => (Term::Arithmetic, way.method, way.source),

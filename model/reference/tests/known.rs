@@ -4,8 +4,8 @@
 use cp2_machine::{Class, Cycles, Machine};
 use cp2_reference::{
     Coefficients, Diffusion, Fft, FftArray, Figures, Filter, Map, MapOperation, MatrixProducts,
-    MatrixTimesVectors, Radar, Rate, RealFft, Reduction, ReductionOperation, Sonar, SparseMethod,
-    SparseNumbers, SparseProduct, SparseSolver, Stencil, Transposition,
+    MatrixTimesVectors, NumberFormat, Radar, Rate, RealFft, Reduction, ReductionOperation, Sonar,
+    SparseMethod, SparseNumbers, SparseProduct, SparseSolver, Stencil, Transposition,
 };
 use proptest::prelude::*;
 
@@ -50,6 +50,7 @@ fn steps_of_diffusion_are_transforms_with_products() {
     let a = Diffusion {
         shape: [128, 256, 256],
         steps: 6,
+        format: NumberFormat::Binary32,
     };
     assert_eq!(a.transform(&vm7).0, n / 8 * 23);
     assert_eq!(a.step(&vm7).0, n / 8 * 24);
@@ -64,6 +65,7 @@ fn steps_of_diffusion_are_transforms_with_products() {
     let s = Diffusion {
         shape: [64; 3],
         steps: 6,
+        format: NumberFormat::Binary32,
     };
     assert_eq!(s.transform(&vm7), fft);
     assert_eq!(fft.0, 589_824);

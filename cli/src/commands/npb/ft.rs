@@ -9,10 +9,10 @@ use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::progress;
 use crate::simulation::merge;
 use cp2_kernels::Cp2Backend;
-use cp2_kernels::npb::FT_OPERATORS;
+use cp2_kernels::npb::{FT_OPERATORS, number_format};
 use cp2_machine::Machine;
-use cp2_problems::npb::ft::{CHECKSUM_TOLERANCE, FIELD_TOLERANCE, official};
-use cp2_problems::npb::{FtProblem, NpbClass};
+use cp2_problems::npb::ft::{checksum_tolerance, field_tolerance, official};
+use cp2_problems::npb::{FtProblem, NpbClass, Precision};
 use cp2_problems::{ExpectedArray, NamedArrays, Problem as _};
 use cp2_reference::Diffusion;
 use serde_json::{Value, json};
@@ -24,23 +24,34 @@ pub(super) struct Args {
     /// Size of the benchmark: S, W, A, B or C
     #[arg(long, value_name = "CLASS", required = true)]
     class: NpbClass,
+    /// Format of the numbers: single, or double on machines with the extension `double`
+    #[arg(long, value_name = "FORMAT", default_value_t)]
+    precision: Precision,
     #[command(flatten)]
     common: BenchmarkOptions,
 }
 
-/// Work of the host before simulated time begins.
+/// Work of the host before simulated time begins, with fields of single precision.
 const OUTSIDE: &[&str] = &[
     "the field is an input: the generator's numbers rounded to float32",
     "the factors of each step along each axis",
+];
+/// Work of the host before simulated time begins, with fields of double precision.
+const OUTSIDE_DOUBLE: &[&str] = &[
+    "the field is an input: the generator's numbers",
+    "the factors of each step along each axis",
+    "the roots of unity of the transforms",
 ];
 
 /// Runs `cp2 npb ft`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
     let common = &args.common;
     let measured = common.backend.measured()?;
-    let problem = FtProblem::from_class(args.class);
-    // Each number is in five arrays of single precision and four of double precision.
-    let bytes = 112 * problem.shape().iter().product::<usize>() as u64;
+    let precision = args.precision;
+    let problem = FtProblem::from_class(args.class).with_precision(precision);
+    // Each number is in five arrays of the format and four of double precision.
+    let number = 5 * 2 * precision.bytes() + 4 * 16;
+    let bytes = number * problem.shape().iter().product::<usize>() as u64;
     memory::check_memory(problem.title(), bytes)?;
     if let Some(backend) = measured {
         let input = problem.initial();
@@ -63,7 +74,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         machine: &machine,
         operators: operators(&problem, &machine),
         run: &run,
-        outside: OUTSIDE,
+        outside: match precision {
+            Precision::Single => OUTSIDE,
+            Precision::Double => OUTSIDE_DOUBLE,
+        },
         said: String::new(),
         host_seconds,
     };
@@ -99,9 +113,16 @@ fn judge(
         title: format!("NPB FT, class {class}: {}", problem.title()),
         compared,
         values: [output.map_or(Value::Null, values), json!(official(class))],
-        difference: [worst.unwrap_or(f64::NAN), CHECKSUM_TOLERANCE],
+        difference: [
+            worst.unwrap_or(f64::NAN),
+            checksum_tolerance(problem.precision()),
+        ],
         operations: problem.operations(),
-        more: json!({ "field_error": field, "field_tolerance": FIELD_TOLERANCE }),
+        more: json!({
+            "precision": problem.precision().name(),
+            "field_error": field,
+            "field_tolerance": field_tolerance(problem.precision()),
+        }),
     })
 }
 
@@ -122,7 +143,11 @@ fn compare_results(
     let sums = output
         .get::<f64>("checksums")
         .map_err(CommandFailure::input)?;
-    let words = |re: f64, im: f64| format!("{re:.9} {im:+.9}i");
+    let digits = match problem.precision() {
+        Precision::Single => 9,
+        Precision::Double => 12,
+    };
+    let words = |re: f64, im: f64| format!("{re:.digits$} {im:+.digits$}i");
     // A missing checksum counts as wrong.
     let step = |(i, [re, im]): (usize, &[f64; 2])| {
         let [a, b] = [0, 1].map(|k| sums.get(2 * i + k).copied().unwrap_or(f64::NAN));
@@ -131,7 +156,7 @@ fn compare_results(
             official: words(*re, *im),
             ours: words(a, b),
             difference: libm::hypot(a - re, b - im) / libm::hypot(*re, *im),
-            tolerance: CHECKSUM_TOLERANCE,
+            tolerance: checksum_tolerance(problem.precision()),
         }
     };
     let mut compared: Vec<ComparedFigure> = official(class).iter().enumerate().map(step).collect();
@@ -148,7 +173,7 @@ fn compare_results(
         official: "in f64".to_owned(),
         ours: "relative L2 error".to_owned(),
         difference: field,
-        tolerance: FIELD_TOLERANCE,
+        tolerance: field_tolerance(problem.precision()),
     });
     Ok((compared, Some(field)))
 }
@@ -158,6 +183,7 @@ fn operators(problem: &FtProblem, machine: &Arc<Machine>) -> Vec<MarkedOperator>
     let diffusion = Diffusion {
         shape: problem.shape(),
         steps: problem.steps(),
+        format: number_format(problem.precision()),
     };
     // The control CPU computes the checksums: they have no reference.
     let references = [diffusion.transform(machine), diffusion.step(machine)];

@@ -7,7 +7,7 @@ use crate::device::GpuDevice;
 use crate::error::GpuError;
 use crate::fft::plan::{LineTransforms, Lines};
 use crate::program::{Dispatch, read, write};
-use cp2_problems::npb::FtProblem;
+use cp2_problems::npb::{FtProblem, Precision};
 use cp2_problems::{NamedArrays, Problem};
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
@@ -49,6 +49,10 @@ fn three_axes(
 }
 
 fn prepare(device: &Arc<GpuDevice>, problem: FtProblem) -> Result<GpuProblem, GpuError> {
+    let precision = problem.precision();
+    if precision != Precision::Single {
+        return Err(GpuError::Precision { precision });
+    }
     let (shape, steps, count) = (problem.shape(), problem.steps(), problem.len());
     let x: GpuBuffer<Complex32> = GpuBuffer::new(device, "the field", count)?;
     let transformed: GpuBuffer<Complex32> = GpuBuffer::new(device, "the transform", count)?;

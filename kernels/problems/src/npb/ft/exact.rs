@@ -2,8 +2,7 @@
 
 use super::{FtProblem, POINTS};
 use crate::fft::{ExactTransform, TransformDirection};
-use crate::widen;
-use num_complex::{Complex32, Complex64};
+use num_complex::Complex64;
 
 /// Results of the benchmark in double precision.
 pub(super) struct Evolved {
@@ -19,9 +18,8 @@ pub(super) struct Evolved {
 /// over all wave numbers, the sum of U times the factors times the sum over j of exp(2 pi i j (kx/nx + 3
 /// ky/ny + 5 kz/nz)), j = 1 .. 1024. The lengths divide 1024, so this sum over j is 1024 if kx/nx + 3 ky/ny +
 /// 5 kz/nz is a whole number, and 0 otherwise.
-pub(super) fn evolve(problem: &FtProblem, x: &[Complex32]) -> Evolved {
+pub(super) fn evolve(problem: &FtProblem, mut numbers: Vec<Complex64>) -> Evolved {
     let shape = problem.shape();
-    let mut numbers: Vec<Complex64> = x.iter().map(|&x| widen(x)).collect();
     ExactTransform::new(&shape, TransformDirection::Forward).transform_in_place(&mut numbers);
     let steps = 1..=problem.steps();
     let checksums = steps.map(|step| checksum(problem, &numbers, step));
