@@ -3,8 +3,8 @@
 use crate::NativeProblem;
 use cp2_problems::fft::{FftProblem, RealFftProblem, TransformDirection, hermitian};
 use cp2_problems::{NamedArrays, Problem};
-use cp2_rustfft::Fft;
-use num_complex::Complex32;
+use cp2_rustfft::{Fft, FftNum};
+use num_complex::{Complex, Complex32};
 use std::sync::Arc;
 
 const RECIPE: &str = "rustfft in single precision";
@@ -34,7 +34,7 @@ pub(crate) fn complex(problem: &dyn Problem) -> Option<NativeProblem> {
 }
 
 /// Transforms the columns of matrices of `width` columns.
-pub(crate) fn columns(numbers: &mut [Complex32], fft: &dyn Fft<f32>, width: usize) {
+pub(crate) fn columns<T: FftNum>(numbers: &mut [Complex<T>], fft: &dyn Fft<T>, width: usize) {
     let mut column = Vec::with_capacity(fft.len());
     for matrix in numbers.chunks_exact_mut(fft.len() * width) {
         for c in 0..width {

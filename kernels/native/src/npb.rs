@@ -1,12 +1,14 @@
 //! The NAS benchmarks FT and MG, by rustfft and plain loops.
 
 use crate::NativeProblem;
-use crate::fft::{columns, planned};
+use crate::fft::columns;
 use cp2_problems::fft::TransformDirection;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::npb::{FtProblem, Precision};
-use cp2_problems::{NamedArrays, Problem};
-use num_complex::{Complex32, Complex64};
+use cp2_problems::{Element, NamedArrays, Problem};
+use cp2_rustfft::{Fft, FftDirection, FftNum};
+use num_complex::{Complex, Complex64};
+use std::sync::Arc;
 
 /// Prepares MG: multigrid cycles with the operators as they are defined.
 pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
@@ -40,53 +42,72 @@ pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
 /// Prepares FT: every step multiplies the transform of the field by its factors and transforms it back.
 pub(crate) fn ft(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<FtProblem>()?.clone();
-    if problem.precision() != Precision::Single {
-        return None;
-    }
+    Some(match problem.precision() {
+        Precision::Single => {
+            prepare_ft(problem, cp2_rustfft::single, "rustfft in single precision")
+        }
+        Precision::Double => {
+            prepare_ft(problem, cp2_rustfft::double, "rustfft in double precision")
+        }
+    })
+}
+
+/// Prepares FT with numbers of a type, whose transforms `plan` makes.
+fn prepare_ft<T>(
+    problem: FtProblem,
+    plan: fn(usize, FftDirection) -> Arc<dyn Fft<T>>,
+    recipe: &'static str,
+) -> NativeProblem
+where
+    T: FftNum + Into<f64>,
+    Complex<T>: Element,
+{
     let shape = problem.shape();
     let [forward, inverse] = [TransformDirection::Forward, TransformDirection::Inverse]
-        .map(|direction| shape.map(|n| planned(n, direction)));
-    Some(NativeProblem::new(
-        "rustfft in single precision",
-        move |input| {
-            let over_all = |axes: &[std::sync::Arc<dyn cp2_rustfft::Fft<f32>>; 3], y: &mut [_]| {
-                let mut width = 1;
-                for fft in axes.iter().rev() {
-                    match width {
-                        1 => fft.process(y),
-                        _ => columns(y, &**fft, width),
-                    }
-                    width *= fft.len();
+        .map(|direction| shape.map(|n| plan(n, direction.into())));
+    NativeProblem::new(recipe, move |input| {
+        let over_all = |axes: &[Arc<dyn Fft<T>>; 3], y: &mut [_]| {
+            let mut width = 1;
+            for fft in axes.iter().rev() {
+                match width {
+                    1 => fft.process(y),
+                    _ => columns(y, &**fft, width),
                 }
-            };
-            let mut transform = input.get_sized::<Complex32>("x", problem.len())?.to_vec();
-            over_all(&forward, &mut transform);
-            let mut field = Vec::new();
-            let mut checksums = Vec::new();
-            for step in 1..=problem.steps() {
-                let factors = shape.map(|n| FtProblem::factors(n, step));
-                field.clone_from(&transform);
-                evolve(&mut field, &factors, shape);
-                over_all(&inverse, &mut field);
-                let numbers = problem.points().filter_map(|at| field.get(at));
-                let sum: Complex64 = numbers
-                    .map(|z| Complex64::new(z.re.into(), z.im.into()))
-                    .sum();
-                let sum = sum / problem.len() as f64;
-                checksums.extend([sum.re, sum.im]);
+                width *= fft.len();
             }
-            let sums = NamedArrays::from_array("checksums", &[problem.steps(), 2], checksums);
-            Ok(sums.add_array("w", &shape, field))
-        },
-    ))
+        };
+        let mut transform = input.get_sized::<Complex<T>>("x", problem.len())?.to_vec();
+        over_all(&forward, &mut transform);
+        let mut field = Vec::new();
+        let mut checksums = Vec::new();
+        for step in 1..=problem.steps() {
+            let factors = shape.map(|n| FtProblem::factors(n, step));
+            field.clone_from(&transform);
+            evolve(&mut field, &factors, shape);
+            over_all(&inverse, &mut field);
+            let numbers = problem.points().filter_map(|at| field.get(at));
+            let sum: Complex64 = numbers
+                .map(|z| Complex64::new(z.re.into(), z.im.into()))
+                .sum();
+            let sum = sum / problem.len() as f64;
+            checksums.extend([sum.re, sum.im]);
+        }
+        let sums = NamedArrays::from_array("checksums", &[problem.steps(), 2], checksums);
+        Ok(sums.add_array("w", &shape, field))
+    })
 }
 
 /// Multiplies a field by the product of the factors along its axes.
-fn evolve(field: &mut [Complex32], [z, y, x]: &[Vec<f64>; 3], [_, rows, columns]: [usize; 3]) {
+fn evolve<T: FftNum>(
+    field: &mut [Complex<T>],
+    [z, y, x]: &[Vec<f64>; 3],
+    [_, rows, columns]: [usize; 3],
+) {
     for (z, plane) in z.iter().zip(field.chunks_exact_mut(rows * columns)) {
         for (y, row) in y.iter().zip(plane.chunks_exact_mut(columns)) {
             for (x, number) in x.iter().zip(row) {
-                *number *= (z * y * x) as f32;
+                let factor = T::from_f64(z * y * x).unwrap_or_else(T::zero);
+                *number = number.scale(factor);
             }
         }
     }

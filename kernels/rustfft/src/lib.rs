@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-pub use rustfft::{Fft, FftDirection};
+pub use rustfft::{Fft, FftDirection, FftNum};
 
 use rustfft::{FftPlanner, FftPlannerScalar};
 
