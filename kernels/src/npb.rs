@@ -35,12 +35,7 @@ pub(crate) const ENTRIES: KernelFolder = KernelFolder {
 };
 
 /// Format of a benchmark's numbers, as a parameter of sizes.
-const PRECISION: SizeParameter = SizeParameter::word(
-    "precision",
-    "single",
-    "numbers of the arrays and of the arithmetic: single, or double on machines with `double`",
-)
-.optional();
+const PRECISION: SizeParameter = Precision::PARAMETER;
 
 /// Registry entries of the benchmarks.
 const KERNELS: [Entry; 3] = [

@@ -67,7 +67,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "csv")]
     markdown: bool,
     /// Find for every verdict the assumed number of the machine that changes its class with the least factor in 1/4
-    /// to 4, and whether all turned against it by 1.25 do: a hundred prices for each, and some runs [default: not found]
+    /// to 4, and whether all turned against it by 1.25 do: a hundred prices and some runs each [default: not found]
     #[arg(long)]
     sensitivity: bool,
     /// Write a page with all tables and, with --weights, gain over cost: .html [default: not written]

@@ -224,6 +224,21 @@ fn cg_of_class_s_is_verified() {
     bench.cp2("npb cg --class C").fails(2, &["memory"]);
 }
 
+/// CG in double precision reaches the benchmark's own tolerance; a machine without it says what to take.
+#[test]
+fn cg_in_double_precision_is_verified() {
+    let bench = Bench::new();
+    let command = "npb cg --class S --precision double --machine vm7+double --json";
+    let json = bench.cp2(command).works().json();
+    assert_eq!(json["passed"], true);
+    assert_eq!(json["precision"], "double");
+    assert_eq!(json["tolerance"], 1e-10);
+    assert!(json["relative_difference"].as_f64().unwrap() < 1e-10);
+    assert_eq!(json["expected_cycles"], json["cycles"]);
+    let refused = "npb cg --class S --precision double";
+    bench.cp2(refused).fails(2, &["--machine vm7+double"]);
+}
+
 /// The result of a tuning search is used; a file changed by hand is verified or refused.
 #[test]
 fn mg_is_tuned_by_a_file() {

@@ -2,13 +2,15 @@
 
 use crate::NativeProblem;
 use crate::fft::wrap_output;
-use cp2_problems::npb::cg::CgProblem;
+use cp2_problems::npb::Precision;
+use cp2_problems::npb::cg::{CgProblem, Iterated};
 use cp2_problems::sparse::{PowerProblem, SolveProblem, SparseMatrix, SpmvProblem};
-use cp2_problems::{NamedArrays, Problem};
+use cp2_problems::{Element, NamedArrays, Problem};
 use num_complex::Complex32;
 use std::ops::{AddAssign, Mul};
 
 const RECIPE: &str = "plain loops in single precision";
+const DOUBLE_RECIPE: &str = "plain loops in double precision";
 
 /// Prepares products of a matrix with vectors.
 pub(crate) fn product(problem: &dyn Problem) -> Option<NativeProblem> {
@@ -79,12 +81,29 @@ pub(crate) fn power(problem: &dyn Problem) -> Option<NativeProblem> {
 /// Prepares inverse iterations, the benchmark CG.
 pub(crate) fn inverse_iterations(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<CgProblem>()?.clone();
-    Some(NativeProblem::new(RECIPE, move |input| {
+    let recipe = match problem.precision() {
+        Precision::Single => RECIPE,
+        Precision::Double => DOUBLE_RECIPE,
+    };
+    Some(NativeProblem::new(recipe, move |input| {
         let rows = problem.matrix().rows();
-        let found = problem.solve::<f32>(input.get_sized("x", rows)?);
-        let count = problem.iterations();
-        let zeta = NamedArrays::from_array("zeta", &[count], found.zeta);
-        let both = zeta.add_array("rnorm", &[count], found.rnorm);
-        Ok(both.add_array("x", &[rows], found.x))
+        Ok(match problem.precision() {
+            Precision::Single => {
+                let x = input.get_sized::<f32>("x", rows)?;
+                name_results(problem.solve::<f32>(x))
+            }
+            Precision::Double => {
+                let x = input.get_sized::<f64>("x", rows)?;
+                name_results(problem.solve::<f64>(x))
+            }
+        })
     }))
+}
+
+/// Returns the results of inverse iterations as named arrays.
+fn name_results<T: Element>(found: Iterated<T>) -> NamedArrays {
+    let (count, rows) = (found.zeta.len(), found.x.len());
+    let zeta = NamedArrays::from_array("zeta", &[count], found.zeta);
+    let both = zeta.add_array("rnorm", &[count], found.rnorm);
+    both.add_array("x", &[rows], found.x)
 }

@@ -49,7 +49,7 @@ fn has_kernel(length: u64, lines: u64) -> bool {
     match passes.as_slice() {
         [2] => lines <= MOST_PAIRS,
         [.., 4] => lines >= 4,
-        // Of one line, four turns of a pass of radix 4 share their factors.
+        // Four turns of a pass of radix 4 over a single line share their factors.
         _ => lines > 1 || length >= 256,
     }
 }

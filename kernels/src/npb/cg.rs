@@ -17,10 +17,11 @@ use crate::backend::{Failure, Method, Task};
 use crate::job::{Job, JobError};
 use crate::sparse::vector_passes::VectorKernel;
 use crate::sparse::{IterationPlan, Operators, PackedMatrix, Packing, SparseError, quotient};
-use cp2_host::{Buffer, DeviceOptions};
+use cp2_host::{Buffer, DeviceOptions, MemoryElement};
 use cp2_machine::{Class, Cycles, Machine};
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::cg::{CgClass, CgProblem};
-use cp2_problems::{NamedArrays, Problem};
+use cp2_problems::{DataError, Element, NamedArrays, Problem};
 use cp2_reference::{Figures, SparseMethod, SparseNumbers, SparseProduct, SparseSolver};
 use std::sync::Arc;
 
@@ -37,6 +38,14 @@ pub struct InverseIterations {
     problem: CgProblem,
     machine: Arc<Machine>,
     iteration: IterationPlan,
+}
+
+/// Returns the kind of numbers of a precision.
+fn numbers(precision: Precision) -> SparseNumbers {
+    match precision {
+        Precision::Single => SparseNumbers::Real,
+        Precision::Double => SparseNumbers::Double,
+    }
 }
 
 /// CG, if it is the problem.
@@ -81,7 +90,7 @@ impl InverseIterations {
             SparseMethod::Inverse { steps },
             matrix.rows(),
             [found.entries, found.values],
-            SparseNumbers::Real,
+            numbers(matrix.precision()),
             self.problem.iterations(),
         )
         .figures(&self.machine)
@@ -93,8 +102,8 @@ impl InverseIterations {
         let matrix = self.problem.matrix();
         let found = matrix.significant();
         let sides = [matrix.rows(), found.columns];
-        let product =
-            SparseProduct::new(sides, found.entries, found.values, SparseNumbers::Real, 1);
+        let numbers = numbers(matrix.precision());
+        let product = SparseProduct::new(sides, found.entries, found.values, numbers, 1);
         product.figures(&self.machine).reference
     }
 
@@ -128,15 +137,32 @@ impl InverseIterations {
         let machine = self.iteration.used.clone();
         let rows = self.problem.matrix().rows();
         Method::new(&machine, recipe, costs, move |input, options| {
-            Ok(self.task(input.get_sized("x", rows)?, options)?)
+            Ok(match self.problem.precision() {
+                Precision::Single => self.task::<f32>(input.get_sized("x", rows)?, options)?,
+                Precision::Double => self.task::<f64>(input.get_sized("x", rows)?, options)?,
+            })
         })
     }
 
     /// The iterations from a vector on, as a job; nothing of it is done yet.
     ///
     /// # Errors
-    /// System memory is used up.
-    pub fn task(&self, x: &[f32], options: DeviceOptions) -> Result<Task, SparseError> {
+    /// The vector has other numbers than the problem; system memory is used up.
+    pub fn task<T: Element + MemoryElement>(
+        &self,
+        x: &[T],
+        options: DeviceOptions,
+    ) -> Result<Task, SparseError> {
+        let expected = self.problem.precision().kind();
+        if T::KIND != expected {
+            let (name, found) = ("x", T::KIND);
+            return Err(DataError::Kind {
+                name,
+                found,
+                expected,
+            }
+            .into());
+        }
         let (rows, count) = (self.problem.matrix().rows(), self.problem.iterations());
         let mut job = Job::new(self.iteration.used.clone(), options);
         let [own, wide] = self.iteration.vectors.rows();
@@ -144,7 +170,7 @@ impl InverseIterations {
         let given = job.rows_in(("x", x.into(), &shape), own, wide)?;
         let zeta = job.output::<f64>("zeta", &[count as u64])?;
         let rnorm = job.output::<f64>("rnorm", &[count as u64])?;
-        let result = job.rows_out::<f32>(("x", &shape), own, wide)?;
+        let result = job.rows_out::<T>(("x", &shape), own, wide)?;
         let mut making = CgJobBuilder {
             operators: Operators {
                 product: self.iteration.product.place(&mut job)?,

@@ -33,10 +33,8 @@ impl Packing {
     /// Computes the times for a matrix that has been packed to `packed` bytes by `made` operations.
     #[must_use]
     pub fn new(matrix: &SparseMatrix, [packed, made]: [u64; 2], machine: &Machine) -> Self {
-        let (number, operations) = match matrix.is_complex() {
-            true => (8.0, 8.0),
-            false => (4.0, 2.0),
-        };
+        let number = matrix.number_bytes() as f64;
+        let operations = if matrix.is_complex() { 8.0 } else { 2.0 };
         let [nnz, rows] = [matrix.nnz(), matrix.rows()].map(|count| count as f64);
         let (copy, scalar) = (machine.host.copy.as_f64(), machine.host.scalar.0 as f64);
         let compressed = nnz * (number + 4.0) + 4.0 * rows;

@@ -38,6 +38,7 @@ use cp2_asm::Program;
 use cp2_emu::cycles::KernelInterval;
 use cp2_host::Buffer;
 use cp2_machine::Machine;
+use cp2_problems::npb::Precision;
 use cp2_problems::sparse::SparseMatrix;
 use layout::{ChunkPart, DiagonalLayout, GROUPS};
 use pages::{DiagonalPage, Kind};
@@ -99,6 +100,9 @@ impl Diagonals {
         }
         if matrix.is_complex() {
             return Err(SparseError::Complex);
+        }
+        if matrix.precision() == Precision::Double {
+            return Err(SparseError::SinglePrecision);
         }
         let grid = DiagonalShape::new(matrix, machine);
         let (layout, parts) = layout::divide(matrix, grid, machine, work)?;

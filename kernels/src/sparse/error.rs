@@ -44,6 +44,19 @@ pub enum SparseError {
         "diagonal cells and slices hold real numbers, and the matrix is complex: take another format"
     )]
     Complex,
+    /// The format holds numbers of single precision, and the matrix is in double precision.
+    #[error(
+        "diagonal cells, slices and vectors side by side hold single precision, and the matrix is in double precision: take the format gather and one vector at a time"
+    )]
+    SinglePrecision,
+    /// The machine computes in single precision alone.
+    #[error(
+        "a matrix in double precision on {machine}: it needs the extension `double`; take a machine with it, as --machine {machine}+double, or single precision"
+    )]
+    NoDouble {
+        /// Name of the machine.
+        machine: String,
+    },
     /// The machine does not have the instructions of the format.
     #[error(
         "{machine} lacks {lacks}, whose loads the format is made of: take another format, or --machine {machine}+{lacks}"

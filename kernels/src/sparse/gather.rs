@@ -9,7 +9,7 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | values | 4 for each place: as many as the longest row of each group of rows has, in every section |
+//! | values | 4 for each place, 8 in double precision: as many as the longest row of each group of rows has, in every section |
 //! | words | 8 for each distinct address of a multiplication, and for the load of values |
 //! | vector | once to every section, segment by segment where local memory does not hold it |
 
@@ -40,6 +40,7 @@ use cp2_asm::{Diagnostics, Program};
 use cp2_emu::cycles::KernelInterval;
 use cp2_host::{Buffer, PlacedProgram};
 use cp2_machine::{Class, ClassMap, Machine};
+use cp2_problems::npb::Precision;
 use cp2_problems::sparse::SparseMatrix;
 use layout::{BlockGrid, LayoutOption};
 use pages::{GatherLayout, GatherPage, MatrixTile, PAGE_BUFFERS, mask_table};
@@ -78,7 +79,7 @@ pub struct PlacedGather {
     program: PlacedProgram,
     masks: Buffer<u32>,
     words: Buffer<u64>,
-    values: Buffer<f32>,
+    values: Buffer<u32>,
     zeros: Buffer<f32>,
 }
 
@@ -92,9 +93,10 @@ impl Gather {
         machine: &Machine,
         work: &PackingWork,
     ) -> Result<Self, SparseError> {
-        let numbers = match matrix.is_complex() {
-            true => ColumnValues::Complex,
-            false => ColumnValues::Real,
+        let numbers = match (matrix.is_complex(), matrix.precision()) {
+            (true, _) => ColumnValues::Complex,
+            (false, Precision::Single) => ColumnValues::Real,
+            (false, Precision::Double) => ColumnValues::Double,
         };
         Self::pack_matrix(matrix, numbers, machine, work)
     }
@@ -103,15 +105,18 @@ impl Gather {
     /// operations of packing.
     ///
     /// # Errors
-    /// A complex matrix; the machine has too little of something.
+    /// A complex matrix or one in double precision; the machine has too little of something.
     pub fn pack_for_two(
         matrix: &SparseMatrix,
         machine: &Machine,
         work: &PackingWork,
     ) -> Result<Self, SparseError> {
-        match matrix.is_complex() {
-            true => Err(SparseError::ComplexVectors),
-            false => Self::pack_matrix(matrix, ColumnValues::Two, machine, work),
+        match (matrix.is_complex(), matrix.precision()) {
+            (true, _) => Err(SparseError::ComplexVectors),
+            (false, Precision::Double) => Err(SparseError::SinglePrecision),
+            (false, Precision::Single) => {
+                Self::pack_matrix(matrix, ColumnValues::Two, machine, work)
+            }
         }
     }
 
@@ -278,7 +283,7 @@ impl Gather {
             .pages
             .iter()
             .flat_map(|page| page.alone.iter().flatten().chain(&page.values));
-        let values: Vec<f32> = values.copied().collect();
+        let values: Vec<u32> = values.copied().collect();
         // The other sections must find finite numbers where one section alone has values: their own earlier
         // values, or these zeros.
         let zeros = vec![0.0f32; self.layout.alone / 4];

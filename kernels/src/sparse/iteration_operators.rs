@@ -70,7 +70,7 @@ impl IterationPlan {
         let plan = |used: &Arc<Machine>| -> Result<Self, SparseError> {
             Ok(Self {
                 product: PackedMatrix::new(matrix, (used, &work), format)?,
-                vectors: VectorPasses::new(matrix.rows(), kernels, used)?,
+                vectors: VectorPasses::new((matrix.rows(), matrix.precision()), kernels, used)?,
                 used: used.clone(),
                 packed_by: 0,
             })

@@ -388,6 +388,7 @@ fn reference(problem: &SpmvProblem) -> SparseProduct {
     let numbers = match matrix.coefficients() {
         MatrixEntries::Pattern => SparseNumbers::Ones,
         MatrixEntries::Real(_) => SparseNumbers::Real,
+        MatrixEntries::Double(_) => SparseNumbers::Double,
         MatrixEntries::Complex(_) => SparseNumbers::Complex,
     };
     let found = matrix.significant();

@@ -6,7 +6,8 @@ use super::sell::{PlacedSell, Sell, SellLoads};
 use super::{MatrixRegion, PackedFormat, PackingWork, SparseError};
 use crate::job::Job;
 use cp2_host::DeviceOptions;
-use cp2_machine::{Class, Cycles, Machine};
+use cp2_machine::{Class, Cycles, Extensions, Machine};
+use cp2_problems::npb::Precision;
 use cp2_problems::sparse::SparseMatrix;
 use std::sync::Arc;
 
@@ -50,6 +51,7 @@ pub struct PackedMatrix {
     rows: usize,
     cols: usize,
     is_complex: bool,
+    precision: Precision,
     /// Number of vectors that are multiplied at a time.
     vectors: usize,
 }
@@ -179,7 +181,7 @@ impl Packed {
         work.add((self.bytes() / 4) as usize, COPY_OPERATIONS);
         self.forecast(work);
         let mut job = Job::new(machine.clone(), DeviceOptions::default());
-        let number = vectors as u64 * if matrix.is_complex() { 8 } else { 4 };
+        let number = vectors as u64 * matrix.number_bytes();
         let x = job
             .temporary::<u8>(number * matrix.cols() as u64)?
             .address();
@@ -225,6 +227,12 @@ impl PackedMatrix {
         (machine, work): (&Arc<Machine>, &PackingWork),
         format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
+        let has_double = machine.cp2.extensions.contains(Extensions::DOUBLE);
+        if matrix.precision() == Precision::Double && !has_double {
+            return Err(SparseError::NoDouble {
+                machine: machine.name.clone(),
+            });
+        }
         let formats = match format {
             Some(format) => vec![format],
             None => PackedFormat::possible(machine).collect(),
@@ -260,6 +268,7 @@ impl PackedMatrix {
                 rows: matrix.rows(),
                 cols: matrix.cols(),
                 is_complex: matrix.is_complex(),
+                precision: matrix.precision(),
                 vectors,
             }),
             None => {
@@ -326,7 +335,10 @@ impl PackedMatrix {
     /// Returns the numbers of the packed matrix for each entry: 1 if no place is empty.
     #[must_use]
     pub fn padding(&self, entries: usize) -> f64 {
-        let each = if self.is_complex { 2 } else { self.vectors };
+        let each = match (self.is_complex, self.precision) {
+            (true, _) | (_, Precision::Double) => 2,
+            _ => self.vectors,
+        };
         self.places() as f64 / (each * entries).max(1) as f64
     }
 

@@ -40,6 +40,7 @@ use cp2_asm::Program;
 use cp2_emu::cycles::KernelInterval;
 use cp2_host::Buffer;
 use cp2_machine::{Class, Extensions, Machine};
+use cp2_problems::npb::Precision;
 use cp2_problems::sparse::SparseMatrix;
 use layout::SellDivision;
 use pages::SellPage;
@@ -138,6 +139,9 @@ impl Sell {
         }
         if matrix.is_complex() {
             return Err(SparseError::Complex);
+        }
+        if matrix.precision() == Precision::Double {
+            return Err(SparseError::SinglePrecision);
         }
         let shape = SellShape::new(matrix, loads, machine);
         let division = layout::divide(matrix, shape, machine, work)?;

@@ -2,7 +2,7 @@
 //!
 //! Vectors in system memory are padded with zeros to whole blocks. Passes leave these zeros, and products
 //! write no further than the granule in which a vector ends, so sums count nothing twice. Dot products are
-//! summed by blocks in single precision, and the sums of blocks are added by the control CPU in double
+//! summed by blocks in the precision of the vectors, and the sums of blocks are added by the control CPU in double
 //! precision.
 
 use crate::assembly::{Unfit, assembly};
@@ -13,13 +13,12 @@ use cp2_host::{
     Stream, ViewRows,
 };
 use cp2_machine::{Class, Machine};
+use cp2_problems::npb::Precision;
 use std::sync::Arc;
 
 /// Name of the program in messages and on the timeline.
 const NAME: &str = "vectors";
 
-/// Numbers of a quad.
-const QUAD: u64 = 4;
 /// Bytes of a quad.
 const QUAD_BYTES: u64 = 16;
 
@@ -93,6 +92,7 @@ impl VectorKernel {
 pub(crate) struct VectorPasses {
     program: Arc<Program>,
     n: u64,
+    precision: Precision,
     /// Bytes of a block, of its sums, and of the scalars.
     block: u64,
     sums: u64,
@@ -104,28 +104,29 @@ pub(crate) struct VectorPasses {
 pub(crate) struct PlacedVectors<'a> {
     vectors: &'a VectorPasses,
     program: PlacedProgram,
-    scalars: Buffer<f32>,
-    sums: Buffer<f32>,
+    scalars: Buffer<u8>,
+    sums: Buffer<u8>,
     partial: Buffer<f64>,
 }
 
 impl VectorPasses {
-    /// Prepares passes over vectors of `n` numbers, with the blocks for which one pass by each of `kernels`
-    /// takes the least time together.
+    /// Prepares passes over vectors of `n` numbers of a precision, with the blocks for which one pass by each of
+    /// `kernels` takes the least time together.
     ///
     /// # Errors
     /// The machine has too little of something.
     pub(crate) fn new(
-        n: usize,
+        (n, precision): (usize, Precision),
         kernels: &[VectorKernel],
         machine: &Arc<Machine>,
     ) -> Result<Self, Unfit> {
-        let n = n as u64;
+        let size = (n as u64, precision);
         let sections = machine.cp2.sections.max(1) as u64;
         let granule = machine.dma.granule.0.max(QUAD_BYTES);
         // Blocks are whole granules; an iteration takes two quads.
         let unit = granule.max(2 * QUAD_BYTES) / QUAD_BYTES;
-        let share = n.div_ceil(QUAD).div_ceil(sections);
+        let quads = (n as u64 * precision.bytes()).div_ceil(QUAD_BYTES);
+        let share = quads.div_ceil(sections);
         let shares = [share, share.div_ceil(2), share.div_ceil(3)];
         let most = QUADS.last().copied().unwrap_or(unit);
         let mut lengths: Vec<u64> = QUADS.iter().copied().chain(shares).collect();
@@ -136,7 +137,7 @@ impl VectorPasses {
         let mut best: Option<(u64, Self)> = None;
         let mut refused = None;
         for quads in lengths.into_iter().rev() {
-            let vectors = match Self::assemble_passes(n, quads, granule, machine) {
+            let vectors = match Self::assemble_passes(size, quads, granule, machine) {
                 Ok(vectors) => vectors,
                 Err(unfit) => {
                     refused = Some(unfit);
@@ -151,13 +152,26 @@ impl VectorPasses {
         match (best, refused) {
             (Some((_, vectors)), _) => Ok(vectors),
             (None, Some(unfit)) => Err(unfit),
-            (None, None) => Self::assemble_passes(n, unit, granule, machine),
+            (None, None) => Self::assemble_passes(size, unit, granule, machine),
         }
     }
 
-    fn assemble_passes(n: u64, quads: u64, granule: u64, machine: &Machine) -> Result<Self, Unfit> {
+    fn assemble_passes(
+        (n, precision): (u64, Precision),
+        quads: u64,
+        granule: u64,
+        machine: &Machine,
+    ) -> Result<Self, Unfit> {
         let scalars = (2 * QUAD_BYTES).next_multiple_of(granule);
-        let symbols = [("QUADS", quads), ("SUMS", granule), ("SCALARS", scalars)];
+        // The sums of a block take a quad, or two of numbers in double precision.
+        let lanes = SUM_NUMBERS * precision.bytes();
+        let sums = lanes.next_multiple_of(granule);
+        let symbols = [
+            ("QUADS", quads),
+            ("SUMS", sums),
+            ("SCALARS", scalars),
+            ("DOUBLE", u64::from(precision == Precision::Double)),
+        ];
         let symbols = symbols.map(|(name, value)| {
             let value = i64::try_from(value).unwrap_or(i64::MAX);
             (name.to_owned(), Value::Int(value))
@@ -171,14 +185,15 @@ impl VectorPasses {
         Ok(Self {
             program: Arc::new(assembly(NAME, (&source, ""), &options)?.program),
             n,
+            precision,
             block: QUAD_BYTES * quads,
-            sums: granule,
+            sums,
             scalars,
         })
     }
 
     fn blocks(&self) -> u64 {
-        (4 * self.n).div_ceil(self.block)
+        (self.precision.bytes() * self.n).div_ceil(self.block)
     }
 
     /// Returns the bytes of a vector with its padding.
@@ -188,7 +203,7 @@ impl VectorPasses {
 
     /// Returns the numbers of a vector with its padding.
     pub(crate) fn len(&self) -> usize {
-        usize::try_from(self.bytes() / 4).unwrap_or(usize::MAX)
+        usize::try_from(self.bytes() / self.precision.bytes()).unwrap_or(usize::MAX)
     }
 
     /// Returns the cycles of one pass by each of these kernels, one behind the other.
@@ -212,9 +227,9 @@ impl VectorPasses {
         Ok(PlacedVectors {
             vectors: self,
             program: job.program(NAME, &self.program)?,
-            scalars: job.temporary(self.scalars / 4)?,
-            sums: job.temporary(self.blocks() * self.sums / 4)?,
-            partial: job.temporary(LANES * self.blocks().div_ceil(TERMS))?,
+            scalars: job.temporary(self.scalars)?,
+            sums: job.temporary(self.blocks() * self.sums)?,
+            partial: job.temporary(SUM_NUMBERS * self.blocks().div_ceil(TERMS))?,
         })
     }
 
@@ -224,12 +239,15 @@ impl VectorPasses {
     /// # Errors
     /// System memory is used up.
     pub(crate) fn vector(&self, job: &mut Job) -> Result<u64, JobError> {
-        Ok(job.table(&vec![0.0f32; self.len()])?.address())
+        Ok(match self.precision {
+            Precision::Single => job.table(&vec![0.0f32; self.len()])?.address(),
+            Precision::Double => job.table(&vec![0.0f64; self.len()])?.address(),
+        })
     }
 
     /// Returns the rows of the user's vectors, and those of the passes, which are padded.
     pub(crate) fn rows(&self) -> [ViewRows; 2] {
-        let own = ViewRows::contiguous(1, 4 * self.n);
+        let own = ViewRows::contiguous(1, self.precision.bytes() * self.n);
         let wide = ViewRows {
             pitch: self.bytes(),
             total: self.bytes(),
@@ -242,19 +260,49 @@ impl VectorPasses {
     pub(crate) fn operations(&self, kernel: VectorKernel) -> Vec<(Class, u64)> {
         let quads = self.bytes() / QUAD_BYTES;
         let [madds, others] = kernel.arithmetic;
-        let both = [(Class::Madd, madds), (Class::Add, others)];
+        let both = match self.precision {
+            Precision::Single => [(Class::Madd, madds), (Class::Add, others)],
+            Precision::Double => [(Class::DoubleMadd, madds), (Class::DoubleAdd, others)],
+        };
         let both = both.into_iter().filter(|&(_, count)| count > 0);
         both.map(|(class, count)| (class, count * quads)).collect()
     }
 }
 
-/// Lanes of a block's sums.
-const LANES: u64 = QUAD;
+/// Numbers of a block's sums, of which a kernel uses up to three.
+const SUM_NUMBERS: u64 = 4;
 
 impl PlacedVectors<'_> {
-    /// Returns the place of scalar `number` of the kernels, a copy in every lane.
-    fn scalar(&self, number: u64) -> Buffer<f32> {
-        Buffer::from_address(self.scalars.address() + QUAD_BYTES * number, QUAD)
+    /// Makes a step fill the quad of scalar `number` of the kernels with it.
+    fn fill_scalar(
+        &self,
+        step: &mut HostStep,
+        number: u64,
+        scalar: StepScalar,
+    ) -> Result<(), HostError> {
+        let (at, precision) = (
+            self.scalars.address() + QUAD_BYTES * number,
+            self.vectors.precision,
+        );
+        let lanes = QUAD_BYTES / precision.bytes();
+        match precision {
+            Precision::Single => step.fill(Buffer::<f32>::from_address(at, lanes), scalar),
+            Precision::Double => step.fill(Buffer::<f64>::from_address(at, lanes), scalar),
+        }
+    }
+
+    /// Makes a step load a number of the sums of a block.
+    fn load_sum(
+        &self,
+        step: &mut HostStep,
+        block: u64,
+        lane: u64,
+    ) -> Result<StepScalar, HostError> {
+        let at = self.sums.address() + block * self.vectors.sums;
+        match self.vectors.precision {
+            Precision::Single => step.load(Buffer::<f32>::from_address(at, SUM_NUMBERS), lane),
+            Precision::Double => step.load(Buffer::<f64>::from_address(at, SUM_NUMBERS), lane),
+        }
     }
 
     /// Makes a step leave scalars for the following kernels.
@@ -268,7 +316,7 @@ impl PlacedVectors<'_> {
     ) -> Result<(), HostError> {
         (0..)
             .zip(scalars)
-            .try_for_each(|(number, &scalar)| step.fill(self.scalar(number), scalar))
+            .try_for_each(|(number, &scalar)| self.fill_scalar(step, number, scalar))
     }
 
     /// Adds a pass over vectors at these addresses.
@@ -329,14 +377,14 @@ impl PlacedVectors<'_> {
                 let range = part * TERMS..((part + 1) * TERMS).min(blocks);
                 for lane in 0..lanes {
                     let sum = self.sum(&mut some, lane, range.clone())?;
-                    some.store(self.partial, LANES * part + lane, sum)?;
+                    some.store(self.partial, SUM_NUMBERS * part + lane, sum)?;
                 }
                 job.host_step(name, some);
             }
             for (lane, total) in (0..lanes).zip(&mut totals) {
                 *total = step.load(self.partial, lane)?;
                 for part in 1..parts {
-                    let next = step.load(self.partial, LANES * part + lane)?;
+                    let next = step.load(self.partial, SUM_NUMBERS * part + lane)?;
                     *total = step.add(*total, next);
                 }
             }
@@ -353,10 +401,9 @@ impl PlacedVectors<'_> {
         lane: u64,
         blocks: std::ops::Range<u64>,
     ) -> Result<StepScalar, HostError> {
-        let pitch = self.vectors.sums / 4;
-        let mut sum = step.load(self.sums, blocks.start * pitch + lane)?;
+        let mut sum = self.load_sum(step, blocks.start, lane)?;
         for block in blocks.skip(1) {
-            let next = step.load(self.sums, block * pitch + lane)?;
+            let next = self.load_sum(step, block, lane)?;
             sum = step.add(sum, next);
         }
         Ok(sum)
@@ -367,22 +414,32 @@ impl PlacedVectors<'_> {
 #[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
+    use cp2_host::MemoryElement;
     use cp2_reference::Figures;
 
     /// A step of the control CPU adds up the sums of 512 blocks. With more blocks, each counts once,
     /// whichever part it is in.
     #[test]
     fn sums_in_parts_have_every_block_once() {
-        let vm7 = Arc::new(Machine::builtin("vm7").unwrap());
-        // Blocks of eight numbers, in three parts; the last is not full.
+        sum_in_parts::<f32>(Precision::Single, |x| x);
+        sum_in_parts::<f64>(Precision::Double, f64::from);
+    }
+
+    fn sum_in_parts<T: MemoryElement>(precision: Precision, number: fn(f32) -> T) {
+        let machine = Arc::new(Machine::load("vm7+double").unwrap());
+        // Blocks of two quads, in three parts at least; the last is not full.
         let n = 8 * 2 * TERMS + 8 * 100;
-        let vectors = VectorPasses::assemble_passes(n, 2, QUAD_BYTES, &vm7).unwrap();
-        assert_eq!(vectors.blocks().div_ceil(TERMS), 3);
-        let mut job = Job::new(vm7, Device::default());
+        let vectors = VectorPasses::assemble_passes((n, precision), 2, QUAD_BYTES, &machine);
+        let vectors = vectors.unwrap();
+        assert!(vectors.blocks().div_ceil(TERMS) >= 3);
+        let mut job = Job::new(machine, Device::default());
         // Parts have different sums, all of them small whole numbers.
         let x: Vec<f32> = (0..n).map(|i| (i % 7 + i / 4096) as f32).collect();
         let y: Vec<f32> = (0..n).map(|i| (i % 3) as f32).collect();
-        let addresses = [&x, &y].map(|values| job.table(values).unwrap().address());
+        let addresses = [&x, &y].map(|values| {
+            let values: Vec<T> = values.iter().copied().map(number).collect();
+            job.table(&values).unwrap().address()
+        });
         let placed = vectors.place(&mut job).unwrap();
         let found = job.output::<f64>("sum", &[2]).unwrap();
         let kernel = VectorKernel::TWO_DOTS;

@@ -1,7 +1,8 @@
 ; Vector passes of iterative methods: updates and inner products.
 ; A pass goes over blocks of QUADS quads; each section has blocks of its own.
 ; Vectors are padded with zeros to whole blocks, and passes leave zeros there. Each kernel is launched by its label. The
-; sums of a block are a quad, one sum in a lane, in SUMS bytes; the control CPU adds up those of all blocks.
+; sums of a block are a quad, one sum in a lane, in SUMS bytes; the control CPU adds up those of all blocks. In double
+; precision a quad has two lanes, and three sums take two quads.
 ;
 ; | kernel        | reads               | writes                          | sums                         | scalars |
 ; |---------------|---------------------|---------------------------------|------------------------------|---------|
@@ -23,7 +24,8 @@
 ; DMA takes four cycles and more for each quad of each vector.
 ;
 ; symbols: QUADS    quads of a block, an even number
-;          SUMS     bytes of a block's sums: 16, or a granule of the DMA if that is more
+;          SUMS     bytes of a block's sums: 16, or 32 in double precision, in whole granules of the DMA
+;          DOUBLE   1 for numbers in double precision, 0 for those of single precision
 ;          SCALARS  bytes of the scalars: 32, or whole granules
 ;
 ; Registers: a0 first input, a1 first output, a2.. the further inputs and then outputs, the sums last; c0 blocks;
@@ -60,30 +62,46 @@ scalars: .space SCALARS
         stq q{\of + 1}, [\to]+16
 .endm
 
+; Computes with three or four quads or pairs: numbers of single precision, or of double precision if DOUBLE.
+.macro quads op, d, a, b
+    .if DOUBLE
+        d\op q{\d}, q{\a}, q{\b}
+    .else
+        \op q{\d}, q{\a}, q{\b}
+    .endif
+.endm
+.macro quads_of_three op, d, a, b, c
+    .if DOUBLE
+        d\op q{\d}, q{\a}, q{\b}, q{\c}
+    .else
+        \op q{\d}, q{\a}, q{\b}, q{\c}
+    .endif
+.endm
+
 ; Computes d = a b + c of two quads; the macros after it take a vector and a scalar.
 .macro madds d, a, b, c
-        madd q{\d}, q{\a}, q{\b}, q{\c}
-        madd q{\d + 1}, q{\a + 1}, q{\b + 1}, q{\c + 1}
+        quads_of_three madd, \d, \a, \b, \c
+        quads_of_three madd, \d + 1, \a + 1, \b + 1, \c + 1
 .endm
 .macro adds d, a, scalar, c
-        madd q{\d}, q{\a}, q{\scalar}, q{\c}
-        madd q{\d + 1}, q{\a + 1}, q{\scalar}, q{\c + 1}
+        quads_of_three madd, \d, \a, \scalar, \c
+        quads_of_three madd, \d + 1, \a + 1, \scalar, \c + 1
 .endm
 .macro takes d, a, scalar, c
-        nmsub q{\d}, q{\a}, q{\scalar}, q{\c}
-        nmsub q{\d + 1}, q{\a + 1}, q{\scalar}, q{\c + 1}
+        quads_of_three nmsub, \d, \a, \scalar, \c
+        quads_of_three nmsub, \d + 1, \a + 1, \scalar, \c + 1
 .endm
 .macro muls d, a, b
-        mul q{\d}, q{\a}, q{\b}
-        mul q{\d + 1}, q{\a + 1}, q{\b + 1}
+        quads mul, \d, \a, \b
+        quads mul, \d + 1, \a + 1, \b + 1
 .endm
 .macro subs d, a, b
-        sub q{\d}, q{\a}, q{\b}
-        sub q{\d + 1}, q{\a + 1}, q{\b + 1}
+        quads sub, \d, \a, \b
+        quads sub, \d + 1, \a + 1, \b + 1
 .endm
 .macro scales d, a, scalar
-        mul q{\d}, q{\a}, q{\scalar}
-        mul q{\d + 1}, q{\a + 1}, q{\scalar}
+        quads mul, \d, \a, \scalar
+        quads mul, \d + 1, \a + 1, \scalar
 .endm
 
 ; Sets the sums of a block, two quads each, to 0.
@@ -93,20 +111,32 @@ scalars: .space SCALARS
     .endr
 .endm
 
-; Reduces the sums of a block to a quad: each sum, of two quads, to one lane.
+; Reduces the sums of a block, of two quads each: to one lane each of a quad, or of two quads if DOUBLE.
 .macro put_sums to
     .rept SUMS / 16
         stq q24, [\to]+16
     .endr
 .endm
 .macro one_sum to
+    .if DOUBLE
+        dadd q24, q24, q25
+        dadd r48, r48, r49
+        mov r49, r48
+    .else
         add q24, q24, q25
         add r48, r48, r49
         swap r49, r48
         add r48, r48, r49
+    .endif
         put_sums \to
 .endm
 .macro two_sums to
+    .if DOUBLE
+        dadd q24, q24, q25
+        dadd q26, q26, q27
+        dadd r48, r48, r49
+        dadd r49, r52, r53
+    .else
         add q24, q24, q25
         add q26, q26, q27
         add r48, r48, r49
@@ -115,9 +145,23 @@ scalars: .space SCALARS
         trnhi r51, r48, r52
         add r48, r50, r51
         mov r49, r48
+    .endif
         put_sums \to
 .endm
 .macro three_sums to
+    .if DOUBLE
+        dadd q24, q24, q25
+        dadd q26, q26, q27
+        dadd q28, q28, q29
+        dadd r48, r48, r49
+        dadd r49, r52, r53
+        dadd r56, r56, r57
+        mov r57, r56
+    .rept SUMS / 32
+        stq q24, [\to]+16
+        stq q28, [\to]+16
+    .endr
+    .else
         add q24, q24, q25
         add q26, q26, q27
         add q28, q28, q29
@@ -130,6 +174,7 @@ scalars: .space SCALARS
         add r48, r50, r51
         add r49, r56, r57
         put_sums \to
+    .endif
 .endm
 
 ; The frame of a kernel: has_scalars 0 or 1, address pairs besides the first, number of sums. Between `blocks` and

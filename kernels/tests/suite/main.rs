@@ -35,6 +35,7 @@ mod registry;
 mod results;
 mod solve_scales;
 mod sparse;
+mod sparse_double;
 mod sparse_methods;
 mod stencil_slabs;
 mod stops;

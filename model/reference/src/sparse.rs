@@ -21,6 +21,8 @@ pub enum SparseNumbers {
     Ones,
     /// Real numbers.
     Real,
+    /// Real numbers in binary64, on machines with `double`.
+    Double,
     /// Complex numbers; vectors are complex too.
     Complex,
 }
@@ -30,7 +32,32 @@ impl SparseNumbers {
     fn bytes(self) -> u128 {
         match self {
             Self::Ones | Self::Real => REAL,
-            Self::Complex => 2 * REAL,
+            Self::Complex | Self::Double => 2 * REAL,
+        }
+    }
+
+    /// Returns the bytes of a value of the matrix.
+    fn value_bytes(self) -> u128 {
+        match self {
+            Self::Ones => 0,
+            Self::Real | Self::Complex => REAL,
+            Self::Double => 2 * REAL,
+        }
+    }
+
+    /// Returns the real numbers of a quad.
+    fn of_quad(self) -> f64 {
+        match self {
+            Self::Double => QUAD / 2.0,
+            _ => QUAD,
+        }
+    }
+
+    /// Counts so many multiply-adds of single numbers.
+    fn madds(self, count: f64) -> Count {
+        Count {
+            madds: count / self.of_quad(),
+            ..Count::default()
         }
     }
 
@@ -43,20 +70,12 @@ impl SparseNumbers {
                 adds: 1.0 / QUAD,
                 ..one
             },
-            Self::Real => madds(1.0),
+            Self::Real | Self::Double => self.madds(1.0),
             Self::Complex => Count {
                 products: 1.0,
                 ..one
             },
         }
-    }
-}
-
-/// Counts so many multiply-adds of single numbers.
-fn madds(count: f64) -> Count {
-    Count {
-        madds: count / QUAD,
-        ..Count::default()
     }
 }
 
@@ -95,10 +114,7 @@ impl SparseProduct {
 
     /// Returns the bytes of the values, moved once.
     fn values(&self) -> u128 {
-        match self.numbers {
-            SparseNumbers::Ones => 0,
-            _ => REAL * self.values as u128,
-        }
+        self.numbers.value_bytes() * self.values as u128
     }
 
     /// Returns the bytes of the multiplied vectors and of their products.
@@ -313,8 +329,8 @@ impl SparseSolver {
             source: "passes fused as far as their scalars allow",
         };
         let vectors = Count {
-            adds: rows * passes.products_of_numbers / QUAD,
-            ..madds(rows * passes.madds)
+            adds: rows * passes.products_of_numbers / self.numbers.of_quad(),
+            ..self.numbers.madds(rows * passes.madds)
         };
         let known = Known {
             count: (product.count() * passes.products + vectors) * times,

@@ -13,8 +13,8 @@ use cp2_kernels::KernelRun;
 use cp2_kernels::npb::InverseIterations;
 use cp2_kernels::sparse;
 use cp2_machine::{Cycles, Machine};
-use cp2_problems::npb::NpbClass;
 use cp2_problems::npb::cg::{CgClass, CgProblem};
+use cp2_problems::npb::{NpbClass, Precision};
 use cp2_problems::{Case, NamedArrays, Problem as _};
 use serde_json::json;
 use std::time::Instant;
@@ -25,21 +25,29 @@ pub(super) struct Args {
     /// Size of the benchmark: S, W, A, B or C
     #[arg(long, value_name = "CLASS", required = true)]
     class: NpbClass,
+    /// Numbers of the arrays and of the arithmetic: single, or double on machines with the extension `double`
+    #[arg(long, value_name = "PRECISION", default_value_t = Precision::Single)]
+    precision: Precision,
     #[command(flatten)]
     common: BenchmarkOptions,
 }
 
-/// Work of the host before simulated time begins.
-const OUTSIDE: &[&str] = &[
-    "the matrix of the benchmark's generator is made, rounded to float32 and packed",
-    "the vector of ones is an input, the others are filled with zeros",
-];
+/// Returns the work of the host before simulated time begins.
+fn outside(precision: Precision) -> &'static [&'static str] {
+    match precision {
+        Precision::Single => &[
+            "the matrix of the benchmark's generator is made, rounded to float32 and packed",
+            "the vector of ones is an input, the others are filled with zeros",
+        ],
+        Precision::Double => &[
+            "the matrix of the benchmark's generator is made in float64 and packed",
+            "the vector of ones is an input, the others are filled with zeros",
+        ],
+    }
+}
 
 /// Memory for generating the matrix, as a multiple of the memory of its entries (an estimate).
 const GENERATED: usize = 8;
-
-/// Bytes of an entry of a packed matrix, at least.
-const PACKED: u64 = 4;
 
 /// Runs `cp2 npb cg`.
 pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFailure> {
@@ -53,7 +61,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let bytes = memory::matrix_bytes(GENERATED * nnz, 2 * benchmark.rows, 6);
     memory::check_memory(format!("NPB CG, class {}", args.class), bytes)?;
     if let Some(backend) = measured {
-        let problem = benchmark.problem();
+        let problem = benchmark.problem().with_precision(args.precision);
         let input = problem.input(Case::Random, 1);
         let run = MeasuredRun::new(&backend, &problem, &input)?;
         let result = judge(args.class, &problem, &input, Some(&run.output))?;
@@ -62,11 +70,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let machine = common.begin(None, 1)?;
     // Nothing is generated and packed for commands that this computer has no memory for.
     let products = benchmark.iterations * (CgClass::STEPS + 1);
-    let bytes = memory::commands_bytes(PACKED * nnz as u64, products);
+    let value = args.precision.bytes();
+    let bytes = memory::commands_bytes(value * nnz as u64, products);
     memory::check_memory(format!("NPB CG, class {}", args.class), bytes)?;
     let (problem, plan, pack_seconds) = {
         let _planning = progress::planning(json);
-        let problem = benchmark.problem();
+        let problem = benchmark.problem().with_precision(args.precision);
         let started = Instant::now();
         let plan = InverseIterations::new(problem.clone(), &machine);
         let pack_seconds = started.elapsed().as_secs_f64();
@@ -98,7 +107,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
                 reference: (operator == sparse::Operator::Product).then_some(least),
             })
             .into(),
-        outside: OUTSIDE,
+        outside: outside(args.precision),
         said: format!("packed in {}\n", packed.text()),
         run: &run,
         host_seconds,
@@ -135,9 +144,13 @@ fn judge(
         title: format!("NPB CG, class {class}: {}", problem.title()),
         compared,
         values: [json!(value), json!(benchmark.official)],
-        difference: [difference, CgClass::TOLERANCE],
+        difference: [difference, CgClass::tolerance(problem.precision())],
         operations: benchmark.operations(),
-        more: json!({ "rnorm": rnorm, "rnorm_tolerance": CgClass::RESIDUAL }),
+        more: json!({
+            "precision": problem.precision().name(),
+            "rnorm": rnorm,
+            "rnorm_tolerance": CgClass::residual(problem.precision()),
+        }),
     })
 }
 
@@ -168,25 +181,30 @@ fn compare_results(
     output: &NamedArrays,
 ) -> Result<Vec<ComparedFigure>, CommandFailure> {
     let [zeta, rnorm] = ["zeta", "rnorm"].map(|name| last(output, name).unwrap_or(f64::NAN));
-    let x = input.get::<f32>("x").map_err(CommandFailure::input)?;
-    let exact = interrupt::run_interruptible(|| problem.solve::<f64>(x))?;
+    let precision = problem.precision();
+    let exact = interrupt::run_interruptible(|| problem.solve_exactly(input))?;
+    let exact = exact.map_err(CommandFailure::input)?;
     let number = |name: &str, official: f64| ComparedFigure {
         name: name.to_owned(),
         official: format!("{official:.13}"),
         ours: format!("{zeta:.13}"),
         difference: (zeta / official - 1.0).abs(),
-        tolerance: CgClass::TOLERANCE,
+        tolerance: CgClass::tolerance(precision),
     };
-    let single = exact.zeta.last().copied().unwrap_or(f64::NAN);
+    let same = match precision {
+        Precision::Single => "the same in f64, of the matrix in f32",
+        Precision::Double => "the same in f64, by plain loops",
+    };
+    let wide = exact.zeta.last().copied().unwrap_or(f64::NAN);
     let mut all = vec![
         number("zeta", benchmark.official),
-        number("the same in f64, of the matrix in f32", single),
+        number(same, wide),
         ComparedFigure {
             name: "|x - A z|".to_owned(),
             official: "0".to_owned(),
             ours: format!("{rnorm:.2e}"),
             difference: rnorm,
-            tolerance: CgClass::RESIDUAL,
+            tolerance: CgClass::residual(precision),
         },
     ];
     let worst = problem.make_reference(exact).judge(output).worst;

@@ -181,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The same cycles of twice the clock are half the time, for the reference as well.
+    /// As many cycles of twice the clock are half the time, for the reference as well.
     #[test]
     fn speedups_are_of_time() {
         let before = row(1000, 800);

@@ -10,6 +10,7 @@ use crate::error::GpuError;
 use crate::program::{Dispatch, read, write};
 use crate::session::Session;
 use crate::vector::reductions::PartialSums;
+use cp2_problems::npb::Precision;
 use cp2_problems::npb::cg::{CgClass, CgProblem};
 use cp2_problems::{NamedArrays, Problem};
 use std::sync::Arc;
@@ -119,6 +120,10 @@ impl InverseSteps {
 }
 
 fn prepare(device: &Arc<GpuDevice>, problem: CgProblem) -> Result<GpuProblem, GpuError> {
+    let precision = problem.precision();
+    if precision != Precision::Single {
+        return Err(GpuError::Precision { precision });
+    }
     let rows = problem.matrix().rows();
     let matrix = DeviceMatrix::new(device, problem.matrix(), 1)?;
     let x: GpuBuffer<f32> = GpuBuffer::new(device, "x", rows)?;

@@ -120,6 +120,10 @@ impl DeviceMatrix {
         let entries = match matrix.coefficients() {
             MatrixEntries::Pattern => GpuBuffer::<f32>::new(device, what, 0)?.memory,
             MatrixEntries::Real(entries) => GpuBuffer::from_slice(device, what, entries)?.memory,
+            MatrixEntries::Double(_) => {
+                let precision = matrix.precision();
+                return Err(GpuError::Precision { precision });
+            }
             MatrixEntries::Complex(entries) => {
                 GpuBuffer::<Complex32>::from_slice(device, what, entries)?.memory
             }

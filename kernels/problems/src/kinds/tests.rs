@@ -11,7 +11,7 @@ static PLANNED: &[ProblemKind] = &[
     ProblemKind {
         name: "npb-cg",
         parameters: &CgProblem::PARAMETERS,
-        small: &["64 3 2 10", "200 5 4 12"],
+        small: &["64 3 2 10", "200 5 4 12", "64 3 2 10 double"],
         make: |_, size| Ok(Arc::new(CgProblem::from_size(size)?)),
     },
     ProblemKind {

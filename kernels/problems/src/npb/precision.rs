@@ -2,7 +2,7 @@
 
 use crate::ROUNDING;
 use crate::data::Kind;
-use crate::size::{Size, SizeError};
+use crate::size::{Size, SizeError, SizeParameter};
 use std::fmt;
 use std::str::FromStr;
 
@@ -21,6 +21,14 @@ pub enum Precision {
 impl Precision {
     /// All formats, the shortest first.
     pub const ALL: [Self; 2] = [Self::Single, Self::Double];
+
+    /// The format as a parameter of sizes.
+    pub const PARAMETER: SizeParameter = SizeParameter::word(
+        "precision",
+        "single",
+        "numbers of the arrays and of the arithmetic: single, or double on machines with `double`",
+    )
+    .optional();
 
     /// Returns the name of the format, which is also the value of the option `--precision`.
     #[must_use]

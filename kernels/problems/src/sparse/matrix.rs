@@ -2,6 +2,7 @@
 
 use super::Symmetry;
 use crate::ProblemError;
+use crate::npb::Precision;
 use num_complex::Complex32;
 use std::ops::Range;
 
@@ -12,6 +13,8 @@ pub enum MatrixEntries {
     Pattern,
     /// Real numbers.
     Real(Vec<f32>),
+    /// Real numbers in double precision, which only machines with the extension `double` compute with.
+    Double(Vec<f64>),
     /// Complex numbers.
     Complex(Vec<Complex32>),
 }
@@ -132,27 +135,59 @@ fn repeated<T: Copy>(values: &[T], copies: usize) -> Option<Vec<T>> {
 }
 
 impl SparseMatrix {
-    /// Returns a square matrix from its rows, with real numbers that are rounded; the symmetry is not
+    /// Returns a square matrix from its rows, with real numbers that are rounded to a precision; the symmetry is not
     /// checked.
     pub(crate) fn from_rows(
         starts: Vec<usize>,
         columns: Vec<u32>,
-        values: &[f64],
-        symmetry: Symmetry,
+        values: Vec<f64>,
+        (precision, symmetry): (Precision, Symmetry),
     ) -> Self {
         let rows = starts.len().saturating_sub(1);
+        let lost = values.iter().filter(|&&value| is_rounded_to_zero(value));
+        let rounded_to_zero = match precision {
+            Precision::Single => lost.count(),
+            Precision::Double => 0,
+        };
         Self {
             rows,
             cols: rows,
             starts,
             columns,
-            coefficients: MatrixEntries::Real(values.iter().map(|&value| value as f32).collect()),
+            coefficients: match precision {
+                Precision::Single => {
+                    MatrixEntries::Real(values.iter().map(|&value| value as f32).collect())
+                }
+                Precision::Double => MatrixEntries::Double(values),
+            },
             symmetry,
-            rounded_to_zero: values
-                .iter()
-                .filter(|&&value| is_rounded_to_zero(value))
-                .count(),
+            rounded_to_zero,
         }
+    }
+
+    /// Returns a matrix of the same pattern, without a known symmetry, whose entries are these numbers of double
+    /// precision, by their position in the order of rows.
+    #[must_use]
+    pub fn with_doubles(mut self, number: impl FnMut(usize) -> f64) -> Self {
+        self.coefficients = MatrixEntries::Double((0..self.nnz()).map(number).collect());
+        self.symmetry = Symmetry::General;
+        self.rounded_to_zero = 0;
+        self
+    }
+
+    /// Returns the format of the entries' real numbers, or of their parts.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        match self.coefficients {
+            MatrixEntries::Double(_) => Precision::Double,
+            _ => Precision::Single,
+        }
+    }
+
+    /// Returns the bytes of a number of the vectors.
+    #[must_use]
+    pub fn number_bytes(&self) -> u64 {
+        self.precision().bytes() * if self.is_complex() { 2 } else { 1 }
     }
 
     /// Returns the number of rows.
@@ -267,7 +302,7 @@ impl SparseMatrix {
         &self.columns[self.range(row)]
     }
 
-    /// Returns an entry by its number; 0 beyond the last.
+    /// Returns an entry by its number, in single precision; 0 beyond the last.
     #[must_use]
     pub fn value(&self, entry: usize) -> Complex32 {
         match &self.coefficients {
@@ -276,14 +311,24 @@ impl SparseMatrix {
         }
     }
 
-    /// Returns the real part of an entry by its number; 0 beyond the last.
+    /// Returns the real part of an entry by its number, in single precision; 0 beyond the last.
     #[must_use]
     pub fn real(&self, entry: usize) -> f32 {
         match &self.coefficients {
             MatrixEntries::Pattern if entry < self.nnz() => 1.0,
             MatrixEntries::Pattern => 0.0,
             MatrixEntries::Real(values) => values.get(entry).copied().unwrap_or_default(),
+            MatrixEntries::Double(values) => values.get(entry).map_or(0.0, |&value| value as f32),
             MatrixEntries::Complex(values) => values.get(entry).copied().unwrap_or_default().re,
+        }
+    }
+
+    /// Returns the real part of an entry by its number, in the precision of the matrix; 0 beyond the last.
+    #[must_use]
+    pub fn wide(&self, entry: usize) -> f64 {
+        match &self.coefficients {
+            MatrixEntries::Double(values) => values.get(entry).copied().unwrap_or_default(),
+            _ => self.real(entry).into(),
         }
     }
 
@@ -324,6 +369,9 @@ impl SparseMatrix {
             MatrixEntries::Pattern => MatrixEntries::Pattern,
             MatrixEntries::Real(values) => {
                 MatrixEntries::Real(from.iter().map(|&i| values[i]).collect())
+            }
+            MatrixEntries::Double(values) => {
+                MatrixEntries::Double(from.iter().map(|&i| values[i]).collect())
             }
             MatrixEntries::Complex(values) => {
                 MatrixEntries::Complex(from.iter().map(|&i| values[i]).collect())
@@ -378,6 +426,7 @@ impl SparseMatrix {
         let coefficients = match &self.coefficients {
             MatrixEntries::Pattern => MatrixEntries::Pattern,
             MatrixEntries::Real(values) => MatrixEntries::Real(repeated(values, copies)?),
+            MatrixEntries::Double(values) => MatrixEntries::Double(repeated(values, copies)?),
             MatrixEntries::Complex(values) => MatrixEntries::Complex(repeated(values, copies)?),
         };
         Some(Self {
@@ -401,15 +450,14 @@ impl SparseMatrix {
     /// Returns the bytes of `vectors` vectors that are multiplied, and of their products.
     #[must_use]
     pub fn vector_bytes(&self, vectors: usize) -> u64 {
-        let number = if self.is_complex() { 8 } else { 4 };
-        number * (self.rows as u64 + self.cols as u64) * vectors as u64
+        self.number_bytes() * (self.rows as u64 + self.cols as u64) * vectors as u64
     }
 
     /// Returns the bytes that a product with `vectors` vectors moves with compressed rows: a value and a
-    /// column for each entry (8 bytes, 12 if complex), and the vectors once.
+    /// column for each entry (8 bytes, 12 if complex or in double precision), and the vectors once.
     #[must_use]
     pub fn csr_bytes(&self, vectors: usize) -> u64 {
-        let entry = if self.is_complex() { 12 } else { 8 };
+        let entry = self.number_bytes() + 4;
         entry * self.nnz() as u64 + self.vector_bytes(vectors)
     }
 }

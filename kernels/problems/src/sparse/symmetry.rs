@@ -121,7 +121,7 @@ impl SparseMatrix {
                 };
                 values += match (&self.coefficients, known) {
                     (MatrixEntries::Pattern, _) | (_, false) => 0,
-                    (MatrixEntries::Real(_), true) => 1,
+                    (MatrixEntries::Real(_) | MatrixEntries::Double(_), true) => 1,
                     (MatrixEntries::Complex(_), true) => parts.count(),
                 };
             }
@@ -141,8 +141,8 @@ impl SparseMatrix {
         let Significant {
             values, columns, ..
         } = self.significant();
-        let number = if self.is_complex() { 8 } else { 4 };
-        4 * values as u64 + number * (self.rows as u64 + columns as u64) * vectors as u64
+        let (value, number) = (self.precision().bytes(), self.number_bytes());
+        value * values as u64 + number * (self.rows as u64 + columns as u64) * vectors as u64
     }
 }
 

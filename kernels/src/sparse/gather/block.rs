@@ -105,7 +105,11 @@ impl<'a> BlockBuilder<'a> {
                 64.. => LaneMask::MAX,
                 places => (1 << places) - 1,
             },
-            latency: [Class::Madd, Class::Add, Class::Load].map(latency),
+            latency: match numbers {
+                ColumnValues::Double => [Class::DoubleMadd, Class::DoubleAdd, Class::Load],
+                _ => [Class::Madd, Class::Add, Class::Load],
+            }
+            .map(latency),
             later: VecDeque::new(),
             blocks: 0,
             work,

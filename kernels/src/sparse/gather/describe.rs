@@ -40,6 +40,7 @@ impl Gather {
             ColumnLanes::Own => "numbers in their own lanes",
             ColumnLanes::Either => "numbers in either lane",
             ColumnLanes::Both if self.numbers == ColumnValues::Two => "two vectors side by side",
+            ColumnLanes::Both if self.numbers == ColumnValues::Double => "double precision",
             ColumnLanes::Both => "complex numbers",
         };
         format!(

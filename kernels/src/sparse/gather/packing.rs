@@ -351,8 +351,8 @@ impl PageBuilder<'_> {
         Ok(own.filter(|step| last || step.mark != Mark::Stop).collect())
     }
 
-    /// Returns the values of a section, in whole granules.
-    fn values(&self, sources: &[EntryOfValue]) -> Vec<f32> {
+    /// Returns the bits of the values of a section, in whole granules.
+    fn values(&self, sources: &[EntryOfValue]) -> Vec<u32> {
         let granule = (self.machine.dma.granule.0 as usize / 4).max(4);
         self.work.add(sources.len(), VALUE_OPERATIONS);
         let mut values = Vec::new();
@@ -362,10 +362,17 @@ impl PageBuilder<'_> {
                 MatrixEntries::Complex(_) => {
                     let z = entry.map(|entry| self.matrix.value(entry));
                     let z = z.unwrap_or_default();
-                    values.extend([z.re, z.im]);
+                    values.extend([z.re, z.im].map(f32::to_bits));
+                }
+                MatrixEntries::Double(_) => {
+                    let value = entry.map_or(0.0, |entry| self.matrix.wide(entry));
+                    // The lower half comes first.
+                    let bits = value.to_bits();
+                    values.extend([bits as u32, (bits >> 32) as u32]);
                 }
                 _ => {
                     let value = entry.map_or(0.0, |entry| self.matrix.real(entry));
+                    let value = value.to_bits();
                     values.push(value);
                     if self.numbers == ColumnValues::Two {
                         values.push(value);
@@ -373,7 +380,7 @@ impl PageBuilder<'_> {
                 }
             }
         }
-        values.resize(values.len().next_multiple_of(granule), 0.0);
+        values.resize(values.len().next_multiple_of(granule), 0);
         values
     }
 }

@@ -29,10 +29,10 @@ pub(super) struct MatrixTile {
 pub(super) struct GatherPage {
     /// Words of the page.
     pub(super) words: Vec<u64>,
-    /// Values, section after section.
-    pub(super) values: Vec<f32>,
-    /// Values that each section alone needs.
-    pub(super) alone: Vec<Vec<f32>>,
+    /// Bits of the values, section after section.
+    pub(super) values: Vec<u32>,
+    /// Bits of the values that each section alone needs.
+    pub(super) alone: Vec<Vec<u32>>,
     /// Segment of the vector that the page brings: its columns, and its address in local memory.
     pub(super) segment: Option<(std::ops::Range<usize>, u32)>,
     /// Dealt units of the result that are complete, and the address of the first in local memory.
@@ -59,7 +59,7 @@ pub(super) struct GatherLayout {
 }
 
 impl GatherPage {
-    /// Returns the number of values (4 bytes each) of the page.
+    /// Returns the number of words of values (4 bytes each) of the page.
     pub(super) fn values(&self) -> usize {
         self.values.len() + self.alone.iter().map(Vec::len).sum::<usize>()
     }

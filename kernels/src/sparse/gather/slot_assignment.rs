@@ -18,6 +18,8 @@ pub enum ColumnValues {
     Complex,
     /// A real number of each of two vectors, which are multiplied with the same matrix.
     Two,
+    /// A real number in double precision, which takes both lanes.
+    Double,
 }
 
 impl ColumnValues {
@@ -25,7 +27,7 @@ impl ColumnValues {
     pub(super) fn lanes(self) -> &'static [ColumnLanes] {
         match self {
             Self::Real => &[ColumnLanes::Own, ColumnLanes::Either],
-            Self::Complex | Self::Two => &[ColumnLanes::Both],
+            Self::Complex | Self::Two | Self::Double => &[ColumnLanes::Both],
         }
     }
 }
@@ -47,7 +49,7 @@ pub enum ColumnLanes {
     Own,
     /// Real numbers in either lane: local memory holds a second copy of the vector, shifted by one.
     Either,
-    /// Numbers that take both lanes: complex ones, or those of two interleaved vectors.
+    /// Numbers that take both lanes: complex ones, those of two interleaved vectors, or those of double precision.
     Both,
 }
 

@@ -1,7 +1,7 @@
 //! The random sparse matrix of the benchmark CG, in double precision.
 
 use super::CgClass;
-use crate::npb::Generator;
+use crate::npb::{Generator, Precision};
 use crate::sparse::{SparseMatrix, Symmetry};
 
 /// Inverse of the condition number of the benchmark's matrix before it is shifted.
@@ -95,10 +95,11 @@ impl WideMatrix {
         Self::generated(benchmark.rows, benchmark.entries, benchmark.shift)
     }
 
-    /// Rounds the matrix to single precision.
+    /// Rounds the matrix to a precision; to double precision it is exact.
     #[must_use]
-    pub fn rounded(self) -> SparseMatrix {
-        SparseMatrix::from_rows(self.starts, self.columns, &self.values, Symmetry::Symmetric)
+    pub fn rounded(self, precision: Precision) -> SparseMatrix {
+        let kind = (precision, Symmetry::Symmetric);
+        SparseMatrix::from_rows(self.starts, self.columns, self.values, kind)
     }
 
     /// Returns the number of rows, which is that of columns.

@@ -1,9 +1,11 @@
 //! Inverse iteration (CG) as a problem.
 
 use super::{CgClass, WideMatrix};
+use crate::ROUNDING;
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::error::ProblemError;
+use crate::npb::Precision;
 use crate::problem::{ArrayForm, Problem};
 use crate::random::Random;
 use crate::real::{Real, add, direct, dot};
@@ -16,7 +18,8 @@ use std::sync::Arc;
 /// z = x by 25 steps of conjugate gradients, zeta = shift + 1 / (x . z), and x becomes z / |z|.
 ///
 /// The input is the first vector `x`. The outputs are `zeta` and `rnorm` = |x - A z| of each iteration, and
-/// `x` after the last one. The matrix is part of the problem, in single precision.
+/// `x` after the last one. The matrix is part of the problem. Matrix and `x` are in the precision of the problem, which
+/// is single unless [`CgProblem::with_precision`] says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CgProblem {
     matrix: Arc<SparseMatrix>,
@@ -83,18 +86,25 @@ const MOST_ENTRIES: usize = 32;
 /// Most iterations.
 const MOST_ITERATIONS: usize = 1000;
 
-/// Allowed error of x after the last iteration, relative to |x| = 1: the errors of single precision in a
-/// vector that is the result of many steps of conjugate gradients. The value is not proved but measured: the
-/// classes S, W and A have less than a tenth of it.
-const VECTOR: f64 = 2e-6;
+/// Returns the allowed error of x after the last iteration, relative to |x| = 1: the errors of roundings in a vector
+/// that is the result of many steps of conjugate gradients. The values are not proved but measured: the classes S, W
+/// and A have less than a tenth of that of single precision.
+fn vector_error(precision: Precision) -> f64 {
+    match precision {
+        Precision::Single => 2e-6,
+        Precision::Double => 1e-12,
+    }
+}
 
-/// Allowed |x - A z|, relative to |x|, for any matrix of this kind: several times that of the benchmark's
+/// Returns the allowed |x - A z|, relative to |x|, for any matrix of this kind: several times that of the benchmark's
 /// classes, whose shifts are further from the spectrum.
-const RESIDUAL: f64 = 4.0 * CgClass::RESIDUAL;
+fn residual(precision: Precision) -> f64 {
+    4.0 * CgClass::residual(precision)
+}
 
 impl CgProblem {
     /// Parameters of a size.
-    pub const PARAMETERS: [SizeParameter; 4] = [
+    pub const PARAMETERS: [SizeParameter; 5] = [
         SizeParameter::new("rows", 1400, "rows of the matrix"),
         SizeParameter::new(
             "entries",
@@ -103,6 +113,7 @@ impl CgProblem {
         ),
         SizeParameter::new("iterations", 15, "outer iterations"),
         SizeParameter::new("shift", 10, "what the matrix is shifted by"),
+        Precision::PARAMETER,
     ];
 
     /// Returns inverse iterations with a matrix of the benchmark's kind: rows, entries of a random vector,
@@ -133,7 +144,7 @@ impl CgProblem {
         // With a smaller shift the matrix might be singular.
         within("the shift", shift as usize, 5, 1000)?;
         let shift = f64::from(shift);
-        let matrix = WideMatrix::generated(rows, entries, shift).rounded();
+        let matrix = WideMatrix::generated(rows, entries, shift).rounded(Precision::Single);
         Ok(Self {
             matrix: Arc::new(matrix),
             rows,
@@ -143,9 +154,22 @@ impl CgProblem {
         })
     }
 
+    /// Returns the problem with matrix and `x` in a precision; the matrix is generated again.
+    #[must_use]
+    pub fn with_precision(self, precision: Precision) -> Self {
+        if precision == self.precision() {
+            return self;
+        }
+        let matrix = WideMatrix::generated(self.rows, self.entries, self.shift);
+        Self {
+            matrix: Arc::new(matrix.rounded(precision)),
+            ..self
+        }
+    }
+
     pub(super) fn from_benchmark(benchmark: &CgClass) -> Self {
         Self {
-            matrix: Arc::new(WideMatrix::from_class(benchmark).rounded()),
+            matrix: Arc::new(WideMatrix::from_class(benchmark).rounded(Precision::Single)),
             rows: benchmark.rows,
             entries: benchmark.entries,
             iterations: benchmark.iterations,
@@ -153,7 +177,8 @@ impl CgProblem {
         }
     }
 
-    /// Returns the problem of a size with `rows`, `entries`, `iterations` and `shift`.
+    /// Returns the problem of a size with `rows`, `entries`, `iterations` and `shift`, and with `precision` if that is
+    /// not `single`.
     ///
     /// # Errors
     /// See [`CgProblem::new`]; a size with other parameters.
@@ -161,13 +186,20 @@ impl CgProblem {
         let [rows, entries, iterations, shift] =
             size.all_positive(["rows", "entries", "iterations", "shift"])?;
         let shift = u32::try_from(shift).map_err(|_| size.make_error("shift", "5 to 1000"))?;
-        Self::new(rows, entries, iterations, shift)
+        let precision = Precision::from_size(size)?;
+        Ok(Self::new(rows, entries, iterations, shift)?.with_precision(precision))
     }
 
     /// Returns the matrix.
     #[must_use]
     pub fn matrix(&self) -> &Arc<SparseMatrix> {
         &self.matrix
+    }
+
+    /// Returns the precision of the matrix and of `x`.
+    #[must_use]
+    pub fn precision(&self) -> Precision {
+        self.matrix.precision()
     }
 
     /// Returns the number of outer iterations.
@@ -182,17 +214,18 @@ impl CgProblem {
         self.shift
     }
 
-    /// Computes the iterations in any precision, with the matrix in single precision. If `x` has fewer
-    /// numbers than there are rows, the others are 0.
+    /// Computes the iterations in any precision, with the matrix in its own. If `x` has fewer numbers than there are
+    /// rows, the others are 0.
     #[must_use]
-    pub fn solve<T: Real>(&self, x: &[f32]) -> Iterated<T> {
-        let mut x: Vec<T> = x.iter().map(|&x| T::from_f64(x.into())).collect();
+    pub fn solve<T: Real>(&self, x: &[impl Real]) -> Iterated<T> {
+        let mut x: Vec<T> = x.iter().map(|x| T::from_f64(x.wide())).collect();
         x.resize(self.rows, T::default());
         let times = |p: &[T]| {
             let row = |i| {
-                let products = self.matrix.real_row(i);
-                products.fold(T::default(), |sum, (j, a)| {
-                    sum + T::from_f64(a.into()) * p[j]
+                let columns = self.matrix.columns_of(i).iter();
+                let products = columns.zip(self.matrix.range(i));
+                products.fold(T::default(), |sum, (&j, entry)| {
+                    sum + T::from_f64(self.matrix.wide(entry)) * p[j as usize]
                 })
             };
             (0..self.rows).map(row).collect()
@@ -200,9 +233,22 @@ impl CgProblem {
         inverse_iterations(x, self.shift, self.iterations, times)
     }
 
+    /// Computes the iterations of an input in double precision.
+    ///
+    /// # Errors
+    /// The input has no such array.
+    pub fn solve_exactly(&self, input: &NamedArrays) -> Result<Iterated<f64>, DataError> {
+        Ok(match self.precision() {
+            Precision::Single => self.solve(input.get_sized::<f32>("x", self.rows)?),
+            Precision::Double => self.solve(input.get_sized::<f64>("x", self.rows)?),
+        })
+    }
+
     /// Returns the reference of outputs, from iterations that were computed in double precision.
     #[must_use]
     pub fn make_reference(&self, exact: Iterated<f64>) -> Reference {
+        let precision = self.precision();
+        let tolerance = CgClass::tolerance(precision);
         let history = |name, exact: Vec<f64>, allowed| ExpectedArray {
             name,
             shape: vec![self.iterations],
@@ -214,16 +260,16 @@ impl CgProblem {
         let zeta = exact
             .zeta
             .iter()
-            .map(|zeta| CgClass::TOLERANCE * zeta.abs().max(self.shift));
+            .map(|zeta| tolerance * zeta.abs().max(self.shift));
         let zeta = zeta.collect();
-        let rnorm = exact.norms.iter().map(|norm| RESIDUAL * norm);
+        let rnorm = exact.norms.iter().map(|norm| residual(precision) * norm);
         let rnorm = rnorm.collect();
         let x = ExpectedArray {
             name: "x",
             shape: vec![self.rows],
             exact: Exact::Real(exact.x),
             part: self.rows,
-            allowed: vec![VECTOR],
+            allowed: vec![vector_error(precision)],
         };
         Reference {
             arrays: vec![
@@ -241,8 +287,12 @@ impl Problem for CgProblem {
     }
 
     fn title(&self) -> String {
+        let numbers = match self.precision() {
+            Precision::Single => "",
+            Precision::Double => ", double precision",
+        };
         format!(
-            "{} inverse iterations of {} steps of conjugate gradients, {} rows with {} entries",
+            "{} inverse iterations of {} steps of conjugate gradients, {} rows with {} entries{numbers}",
             self.iterations,
             CgClass::STEPS,
             self.rows,
@@ -251,23 +301,24 @@ impl Problem for CgProblem {
     }
 
     fn size(&self) -> Size {
-        Size::new(&[
+        let size = Size::new(&[
             ("rows", self.rows),
             ("entries", self.entries),
             ("iterations", self.iterations),
             ("shift", self.shift as usize),
-        ])
+        ]);
+        self.precision().add_to(size)
     }
 
     fn inputs(&self) -> Vec<ArrayForm> {
-        vec![ArrayForm::new("x", Kind::F32, &[self.rows])]
+        vec![ArrayForm::new("x", self.precision().kind(), &[self.rows])]
     }
 
     fn outputs(&self) -> Vec<ArrayForm> {
         vec![
             ArrayForm::new("zeta", Kind::F64, &[self.iterations]),
             ArrayForm::new("rnorm", Kind::F64, &[self.iterations]),
-            ArrayForm::new("x", Kind::F32, &[self.rows]),
+            ArrayForm::new("x", self.precision().kind(), &[self.rows]),
         ]
     }
 
@@ -280,17 +331,27 @@ impl Problem for CgProblem {
     /// Returns ones for seed 1, as the benchmark has them, and numbers around 1 for other seeds.
     fn input(&self, _: Case, seed: u64) -> NamedArrays {
         let mut random = Random::new(seed);
-        let x = match seed {
+        let x: Vec<f32> = match seed {
             1 => vec![1.0; self.rows],
             _ => (0..self.rows)
                 .map(|_| 1.0 + random.uniform() / 4.0)
                 .collect(),
         };
-        NamedArrays::from_array("x", &[self.rows], x)
+        match (self.precision(), seed) {
+            (Precision::Single, _) => NamedArrays::from_array("x", &[self.rows], x),
+            (Precision::Double, 1) => {
+                NamedArrays::from_array("x", &[self.rows], vec![1.0f64; self.rows])
+            }
+            // Factors next to 1 fill the digits that numbers of single precision leave 0.
+            (Precision::Double, _) => {
+                let fill = |x| f64::from(x) * (1.0 + f64::from(random.uniform()) * ROUNDING);
+                let x: Vec<f64> = x.into_iter().map(fill).collect();
+                NamedArrays::from_array("x", &[self.rows], x)
+            }
+        }
     }
 
     fn reference(&self, input: &NamedArrays) -> Result<Reference, DataError> {
-        let x = input.get_sized::<f32>("x", self.rows)?;
-        Ok(self.make_reference(self.solve::<f64>(x)))
+        Ok(self.make_reference(self.solve_exactly(input)?))
     }
 }

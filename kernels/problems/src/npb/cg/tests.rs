@@ -3,7 +3,7 @@
 use super::*;
 use crate::Problem;
 use crate::data::NamedArrays;
-use crate::npb::NpbClass;
+use crate::npb::{NpbClass, Precision};
 use crate::sparse::Symmetry;
 
 /// The matrix has the published entries, sum, trace, Frobenius norm, and shortest and longest row.
@@ -55,7 +55,7 @@ fn matrices_are_the_published_ones() {
             (Some(rows.0), Some(rows.1))
         );
         // The matrix is symmetric, as it declares.
-        let rounded = a.rounded();
+        let rounded = a.rounded(Precision::Single);
         assert_eq!(rounded.symmetry(), Symmetry::Symmetric);
         assert!(rounded.declared(Symmetry::Symmetric).is_ok());
     }
@@ -99,9 +99,9 @@ fn single_precision_is_judged() {
     let problem = benchmark.problem();
     let n = problem.matrix().rows();
     let input = problem.input(crate::Case::Random, 1);
-    let single = problem.solve::<f32>(input.get("x").unwrap());
+    let single = problem.solve::<f32>(input.get::<f32>("x").unwrap());
     let last = single.zeta[benchmark.iterations - 1];
-    assert!((last / benchmark.official - 1.0).abs() < CgClass::TOLERANCE / 10.0);
+    assert!((last / benchmark.official - 1.0).abs() < CgClass::tolerance(Precision::Single) / 10.0);
     let output = |found: Iterated<f32>| {
         let zeta = NamedArrays::from_array("zeta", &[15], found.zeta);
         zeta.add_array("rnorm", &[15], found.rnorm)
@@ -118,7 +118,7 @@ fn single_precision_is_judged() {
         assert!(!problem.judge(&input, &output(found)).is_within_tolerance());
     };
     wrong(&|found| found.zeta[14] *= 1.0 + 2e-6);
-    wrong(&|found| found.rnorm[3] = 6.0 * CgClass::RESIDUAL);
+    wrong(&|found| found.rnorm[3] = 6.0 * CgClass::residual(Precision::Single));
     wrong(&|found| found.x[5] += 5e-6);
     // Iterations with the diagonal's first entry off by a thousandth are wrong.
     let matrix = problem.matrix().clone();

@@ -44,15 +44,20 @@ impl BlockBuilder<'_> {
             && first[0] == first[1];
         if together {
             let quad = sum[0] / 2;
+            let (product, sums) = match self.numbers {
+                ColumnValues::Double => (Op::DmulQ, Op::DmaddQ),
+                _ => (Op::MulQ, Op::MaddQ),
+            };
             self.ops.push(match first[0] {
-                true => inst(Op::MulQ, &[quad, value, operand]),
-                false => inst(Op::MaddQ, &[quad, value, operand, quad]),
+                true => inst(product, &[quad, value, operand]),
+                false => inst(sums, &[quad, value, operand, quad]),
             });
             return;
         }
         let (product, sums) = match self.numbers {
             ColumnValues::Complex => (Op::CmulP, Op::CmaddP),
             ColumnValues::Real | ColumnValues::Two => (Op::MulP, Op::MaddP),
+            ColumnValues::Double => (Op::DmulP, Op::DmaddP),
         };
         for (side, [value, operand]) in [low, high].into_iter().enumerate() {
             if slots[side].is_none() {

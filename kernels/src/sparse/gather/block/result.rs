@@ -1,7 +1,7 @@
 //! The result of a block: sums of lanes, added and stored a while later.
 
 use super::address::split_address;
-use super::{BlockBuilder, ColumnLanes, RowBlock, access, inst};
+use super::{BlockBuilder, ColumnLanes, ColumnValues, RowBlock, access, inst};
 use crate::sparse::gather::group_pairs::GroupPair;
 use cp2_asm::isa::Op;
 
@@ -69,7 +69,11 @@ impl BlockBuilder<'_> {
         if let Some(old) = old {
             // The products come first: the operations that they wait for have been issued.
             wait += add;
-            self.delay_operations(vec![inst(Op::AddQ, &[result, result, old])], 0, wait);
+            let sum = match self.numbers {
+                ColumnValues::Double => Op::DaddQ,
+                _ => Op::AddQ,
+            };
+            self.delay_operations(vec![inst(sum, &[result, result, old])], 0, wait);
         }
         let store = access(Op::StQ, result, split_address(block.result));
         self.delay_operations(vec![store], 1, wait + add + load + 4);
