@@ -65,7 +65,6 @@ const KERNELS: [Entry; 3] = [
             SizeParameter::new("columns", 64, "length of the axis x, the contiguous one"),
             SizeParameter::new("steps", 6, "steps, each with a checksum"),
             PRECISION,
-            PRECISION,
         ],
         sizes: &["32 64 64 2", "64 64 64 6"],
         below: None,
