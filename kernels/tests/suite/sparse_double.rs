@@ -47,7 +47,7 @@ fn class_s_is_official() {
 }
 
 /// Inputs whose numbers have all 53 bits, with vectors that are no whole blocks and in one piece or several, under the
-/// checkers; a result of single precision is wrong.
+/// checkers.
 #[test]
 fn inverse_iterations_are_within_roundings() {
     for (problem, name) in [
