@@ -150,7 +150,7 @@ impl ScaleLoad {
             Self::Multigrid => {
                 let problem = MgProblem::new(POINTS, V_CYCLES, Smoother::A)?;
                 let plan = MultigridPlan::new(problem, machine)?;
-                let mut v = vec![0.0; POINTS.pow(3)];
+                let mut v = vec![0f32; POINTS.pow(3)];
                 if let [first, .., last] = &mut v[..] {
                     (*first, *last) = (1.0, -1.0);
                 }

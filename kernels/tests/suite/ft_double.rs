@@ -55,9 +55,11 @@ fn lines_of_every_length_are_transformed() {
             let backend = Cp2Backend::new(machine("vm7+double"));
             let mut prepared = match backend.prepare(&problem) {
                 Ok(prepared) => prepared,
-                // Four sections with four lines each need as many columns, and as many rows.
+                // Four sections with four lines each need as many columns, and as many rows. Along z the weights of
+                // 1024 numbers leave no room for lines of as many.
                 Err(refused) => {
-                    assert!(shape[2] < 16 || shape[0] * shape[1] < 16, "{shape:?}");
+                    let narrow = shape[2] < 16 || shape[0] * shape[1] < 16;
+                    assert!(narrow || shape[0] == 1024, "{shape:?}");
                     assert!(refused.to_string().contains("lines"), "{refused}");
                     continue;
                 }

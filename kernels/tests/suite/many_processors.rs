@@ -75,7 +75,7 @@ fn jobs_of_one_plan_share_sweeps_and_translations() {
     let problem = MgProblem::new(16, 2, Smoother::A).unwrap();
     let plan = MultigridPlan::new(problem, &machine).unwrap();
     let input = |number: usize| {
-        let mut v = vec![0.0; 16 * 16 * 16];
+        let mut v = vec![0f32; 16 * 16 * 16];
         v[17 * number + 3] = 1.0;
         v
     };
