@@ -41,8 +41,8 @@ struct NoDouble {
 /// Passes of the transforms of a field.
 #[derive(Debug)]
 enum FieldPasses {
-    Single(FieldFft),
-    Double(DoubleField),
+    Single(Box<FieldFft>),
+    Double(Box<DoubleField>),
 }
 
 /// FT planned for a machine: its problem and the passes of its transforms.
@@ -109,7 +109,7 @@ impl Ft {
             problem: problem.clone(),
             machine: machine.clone(),
             used: machine.clone(),
-            passes: FieldPasses::Single(passes),
+            passes: FieldPasses::Single(Box::new(passes)),
         })
     }
 
@@ -126,7 +126,7 @@ impl Ft {
                 problem: problem.clone(),
                 machine: machine.clone(),
                 used: used.clone(),
-                passes: FieldPasses::Double(passes),
+                passes: FieldPasses::Double(Box::new(passes)),
             };
             Ok::<_, FftError>((plan, price))
         };

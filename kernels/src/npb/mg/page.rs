@@ -27,6 +27,9 @@ pub(super) struct PageLoop {
     pub(super) iterations: u64,
 }
 
+/// Lanes of both quads of a switch, in pages that take turns.
+pub(super) type SwitchValues = [[[u32; 4]; 2]; 2];
+
 /// Arguments, working space and switches of a page besides its loops.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PageSetup {
@@ -42,7 +45,7 @@ pub(super) struct PageSetup {
     pub(super) precision: Precision,
     /// Two quad registers of the last loop, and the lanes of the two pairs of values that they have in turn, page by
     /// page.
-    pub(super) switch: Option<([u8; 2], [[[u32; 4]; 2]; 2])>,
+    pub(super) switch: Option<([u8; 2], SwitchValues)>,
 }
 
 /// First control register of the argument words.
