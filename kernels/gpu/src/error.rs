@@ -1,6 +1,5 @@
 //! Reasons why a graphics card does not compute.
 
-use cp2_problems::npb::Precision;
 use std::time::Duration;
 
 /// Reason why a graphics card cannot be used, or did not finish.
@@ -67,8 +66,8 @@ pub enum GpuError {
         "shaders compute in single precision, and the problem is in {precision} precision; take single precision or the backend native"
     )]
     Precision {
-        /// Format of the problem's numbers.
-        precision: Precision,
+        /// Name of the format of the problem's numbers.
+        precision: &'static str,
     },
     /// The problem needs more of something than the adapter has.
     #[error("{what}: {found} are needed, and the adapter has {most}; take another adapter")]

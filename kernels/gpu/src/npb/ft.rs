@@ -51,7 +51,9 @@ fn three_axes(
 fn prepare(device: &Arc<GpuDevice>, problem: FtProblem) -> Result<GpuProblem, GpuError> {
     let precision = problem.precision();
     if precision != Precision::Single {
-        return Err(GpuError::Precision { precision });
+        return Err(GpuError::Precision {
+            precision: precision.name(),
+        });
     }
     let (shape, steps, count) = (problem.shape(), problem.steps(), problem.len());
     let x: GpuBuffer<Complex32> = GpuBuffer::new(device, "the field", count)?;

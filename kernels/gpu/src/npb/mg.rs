@@ -119,7 +119,9 @@ impl CycleWriter<'_> {
 fn prepare(device: &Arc<GpuDevice>, problem: MgProblem) -> Result<GpuProblem, GpuError> {
     let precision = problem.precision();
     if precision != Precision::Single {
-        return Err(GpuError::Precision { precision });
+        return Err(GpuError::Precision {
+            precision: precision.name(),
+        });
     }
     let count = problem.count();
     let v: GpuBuffer<f32> = GpuBuffer::new(device, "the right-hand side", count)?;

@@ -122,7 +122,9 @@ impl InverseSteps {
 fn prepare(device: &Arc<GpuDevice>, problem: CgProblem) -> Result<GpuProblem, GpuError> {
     let precision = problem.precision();
     if precision != Precision::Single {
-        return Err(GpuError::Precision { precision });
+        return Err(GpuError::Precision {
+            precision: precision.name(),
+        });
     }
     let rows = problem.matrix().rows();
     let matrix = DeviceMatrix::new(device, problem.matrix(), 1)?;

@@ -122,7 +122,9 @@ impl DeviceMatrix {
             MatrixEntries::Real(entries) => GpuBuffer::from_slice(device, what, entries)?.memory,
             MatrixEntries::Double(_) => {
                 let precision = matrix.precision();
-                return Err(GpuError::Precision { precision });
+                return Err(GpuError::Precision {
+                    precision: precision.name(),
+                });
             }
             MatrixEntries::Complex(entries) => {
                 GpuBuffer::<Complex32>::from_slice(device, what, entries)?.memory
