@@ -6,10 +6,12 @@
 pub(crate) mod decoded;
 pub(crate) mod execute;
 pub(crate) mod fault;
+pub(crate) mod lane_mask;
 pub(crate) mod layout;
 pub(crate) mod loops;
 pub(crate) mod simd;
 use crate::core::fault::FaultKind;
+use crate::core::lane_mask::LaneMask;
 use crate::core::layout::{
     COLUMNS, DmemLine, LINE_LANES, PAIR, RegisterBanks, SectionGroup, is_one_group,
 };
@@ -88,6 +90,7 @@ pub struct Core {
     pub(crate) pc: u32,
     pub(crate) loops: Vec<HardwareLoop>,
     pub(crate) calls: Vec<Call>,
+    pub(crate) mask: LaneMask,
     /// Posts not yet consumed, per event: poster and first cycle that sees it.
     pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
 }
@@ -114,6 +117,7 @@ impl Core {
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
+            mask: LaneMask::default(),
             events: vec![VecDeque::new(); cp2.events],
         }
     }
@@ -131,6 +135,7 @@ impl Core {
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
+            mask: LaneMask::default(),
             events: vec![VecDeque::new(); machine.cp2.events],
         }
     }
@@ -152,6 +157,7 @@ impl Core {
         self.pc = 0;
         self.loops.clear();
         self.calls.clear();
+        self.mask.clear();
         self.events.iter_mut().for_each(VecDeque::clear);
     }
 
@@ -380,6 +386,7 @@ impl Core {
         self.pc = entry;
         self.loops.clear();
         self.calls.clear();
+        self.mask.clear();
         self.set_scalar(ARGUMENTS, args);
     }
 }

@@ -13,6 +13,7 @@ pub use ft::FT_OPERATORS;
 pub(crate) use ft::ft;
 
 use crate::registry::{Entry, SizeParameter};
+use cp2_machine::Extensions;
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::npb::{FtProblem, Precision};
@@ -48,6 +49,9 @@ const KERNELS: [Entry; 3] = [
         below: Some(
             "94 % of the time of class S on vm7 are products by generated code: a load and a selection for nearly every entry, since no section has addresses of its own, and words and all values that cross the channel again for every product, while the reference has one triangle of the values, once where local memory holds them",
         ),
+        extensions: Extensions::SECTION_ADDRESSING
+            .union(Extensions::WORD_ADDRESSING)
+            .union(Extensions::DOUBLE),
         problem: |_, size| Ok(Arc::new(CgProblem::from_size(size)?)),
         plan: cg,
     },
@@ -68,6 +72,7 @@ const KERNELS: [Entry; 3] = [
         ],
         sizes: &["32 64 64 2", "64 64 64 6"],
         below: None,
+        extensions: Extensions::EXCHANGE.union(Extensions::DOUBLE),
         problem: |_, size| Ok(Arc::new(FtProblem::from_size(size)?)),
         plan: ft,
     },
@@ -82,6 +87,7 @@ const KERNELS: [Entry; 3] = [
         ],
         sizes: &["64 2", "128 2"],
         below: None,
+        extensions: Extensions::DOUBLE,
         problem: |_, size| Ok(Arc::new(MgProblem::from_size(size)?)),
         plan: mg::solve,
     },

@@ -24,7 +24,7 @@ use crate::catalogue::CATALOGUE;
 use crate::job::JobError;
 use cp2_emu::Engine;
 use cp2_host::DeviceOptions;
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use cp2_model::{Estimate, ModelError, System, cp2};
 use cp2_problems::{Case, Problem, Verdict};
 use cp2_reference::Figures;
@@ -70,6 +70,10 @@ pub trait Kernel: Sync {
 
     /// Returns the reason why rows of the table have an efficiency below [`LOW`], if there are such rows.
     fn explain_low_efficiency(&self) -> Option<&'static str>;
+
+    /// Returns the extensions that plans of the kernel, or its references, may make use of. A machine with others
+    /// besides has the same plans, at the same price.
+    fn extensions(&self) -> Extensions;
 
     /// Returns the problem that the kernel computes at a size.
     ///

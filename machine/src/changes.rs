@@ -35,6 +35,17 @@ impl Machine {
         self.clone().change(&text, self.name.len())
     }
 
+    /// Returns this machine without some extensions and what belongs to them. It keeps its name; its hash is that of a
+    /// machine that never had them.
+    #[must_use]
+    pub fn without_extensions(&self, extensions: Extensions) -> Self {
+        let mut machine = self.clone();
+        machine.cp2.extensions.remove(extensions);
+        machine.settle_extensions();
+        machine.hash = machine.compute_hash();
+        machine
+    }
+
     /// Changes the machine as the text says behind `at`, the place of its first `+`.
     pub(crate) fn change(mut self, text: &str, at: usize) -> Result<Self, MachineError> {
         let file = Arc::new(File {

@@ -36,6 +36,10 @@ pub enum Class {
     Unaligned,
     /// Register of a section to a register of another one.
     Exchange,
+    /// DMEM of a section to a register of the section beside it.
+    Neighbour,
+    /// Sign bits of all sections to shared scalar register.
+    Vote,
     /// DMEM of section 0 to shared scalar register.
     ScalarLoad,
     /// Shared scalar arithmetic and address update.
@@ -46,7 +50,7 @@ pub enum Class {
 
 impl Class {
     /// All classes, in declaration order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Integer,
         Self::Add,
         Self::Madd,
@@ -60,6 +64,8 @@ impl Class {
         Self::Gather,
         Self::Unaligned,
         Self::Exchange,
+        Self::Neighbour,
+        Self::Vote,
         Self::ScalarLoad,
         Self::Scalar,
         Self::Control,
@@ -82,6 +88,8 @@ impl Class {
             Self::Gather => "gather",
             Self::Unaligned => "unaligned",
             Self::Exchange => "exchange",
+            Self::Neighbour => "neighbour",
+            Self::Vote => "vote",
             Self::ScalarLoad => "scalar-load",
             Self::Scalar => "scalar",
             Self::Control => "control",
@@ -94,7 +102,8 @@ impl Class {
         match self {
             Self::Gather => Extensions::SECTION_ADDRESSING,
             Self::Unaligned => Extensions::WORD_ADDRESSING,
-            Self::Exchange => Extensions::EXCHANGE,
+            Self::Exchange | Self::Neighbour => Extensions::EXCHANGE,
+            Self::Vote => Extensions::CONDITIONAL,
             Self::DoubleAdd | Self::DoubleMadd | Self::DoubleComplex => Extensions::DOUBLE,
             Self::Error => Extensions::DOUBLE_SINGLE,
             Self::Integer
@@ -117,6 +126,8 @@ impl Class {
             | Self::Gather
             | Self::Unaligned
             | Self::Exchange
+            | Self::Neighbour
+            | Self::Vote
             | Self::ScalarLoad
             | Self::Scalar
             | Self::Control => true,
@@ -147,6 +158,8 @@ impl Class {
             | Self::Gather
             | Self::Unaligned
             | Self::Exchange
+            | Self::Neighbour
+            | Self::Vote
             | Self::ScalarLoad
             | Self::Scalar
             | Self::Control => 0,

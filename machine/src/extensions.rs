@@ -14,7 +14,7 @@ bitflags::bitflags! {
         const WORD_ADDRESSING = 1 << 1;
         /// Registers and loads cross from one section to another.
         const EXCHANGE = 1 << 2;
-        /// Richer conditional execution.
+        /// Masks of lanes for all writes, and votes of all sections.
         const CONDITIONAL = 1 << 3;
         /// Double precision in hardware.
         const DOUBLE = 1 << 4;

@@ -239,6 +239,10 @@ rows! {
     "cp2.interval.unaligned" => cp2.interval[Unaligned], Q::Cycles, Within(1, PIPELINE), "Loads at word addresses: cycles between two issues.", WORD_ADDRESSING: |_| Value::Integer(1);
     "cp2.latency.exchange" => cp2.latency[Exchange], Q::Cycles, Within(1, PIPELINE), "Register of a section to a register of another one: issue to first use.", EXCHANGE: |m| Value::Integer(m.cp2.latency[Class::Load].0.saturating_sub(1).max(1));
     "cp2.interval.exchange" => cp2.interval[Exchange], Q::Cycles, Within(1, PIPELINE), "Exchange between sections: cycles between two issues.", EXCHANGE: |_| Value::Integer(1);
+    "cp2.latency.neighbour" => cp2.latency[Neighbour], Q::Cycles, Within(1, PIPELINE), "DMEM of a section to a register of the section beside it: issue to first use.", EXCHANGE: |m| Value::Integer((m.cp2.latency[Class::Load].0 + 2).min(PIPELINE));
+    "cp2.interval.neighbour" => cp2.interval[Neighbour], Q::Cycles, Within(1, PIPELINE), "Loads from the section beside: cycles between two issues.", EXCHANGE: |_| Value::Integer(1);
+    "cp2.latency.vote" => cp2.latency[Vote], Q::Cycles, Within(1, PIPELINE), "Sign bits of all sections to a shared scalar: issue to first use.", CONDITIONAL: |m| Value::Integer(m.cp2.latency[Class::Load].0.saturating_sub(1).max(1));
+    "cp2.interval.vote" => cp2.interval[Vote], Q::Cycles, Within(1, PIPELINE), "Votes of all sections: cycles between two issues.", CONDITIONAL: |_| Value::Integer(1);
     "cp2.latency.double-add" => cp2.latency[DoubleAdd], Q::Cycles, Within(1, PIPELINE), "Add, multiply, compare of binary64 numbers: issue to first use.", DOUBLE: |m| Value::Integer((m.cp2.latency[Class::Add].0 * 3 / 2).min(PIPELINE));
     "cp2.interval.double-add" => cp2.interval[DoubleAdd], Q::Cycles, Within(1, PIPELINE), "Add, multiply, compare of binary64 numbers: cycles between two issues.", DOUBLE: |_| Value::Integer(1);
     "cp2.latency.double-madd" => cp2.latency[DoubleMadd], Q::Cycles, Within(1, PIPELINE), "Multiply-add of binary64 numbers: issue to first use.", DOUBLE: |m| Value::Integer((m.cp2.latency[Class::Madd].0 * 3 / 2).min(PIPELINE));

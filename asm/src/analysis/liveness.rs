@@ -27,6 +27,9 @@ impl Liveness {
             before: vec![RegSet::EMPTY; words.len()],
             after: vec![RegSet::EMPTY; words.len()],
         };
+        // Under a mask of lanes a result is written in part only: what was there before lives on.
+        let mut reachable = blocks.iter().flat_map(|block| &words[block.words.clone()]);
+        let masked = reachable.any(|word| word.mem.op == Op::Msk);
         let mut changed = true;
         while changed {
             changed = false;
@@ -45,7 +48,11 @@ impl Liveness {
                     let word = &words[pc];
                     found.after[pc] = live;
                     let written = word.arith.writes() | word.mem.writes();
-                    live = RegSet(live.0 & !written.0) | word.arith.reads() | word.mem.reads();
+                    let replaced = match masked {
+                        true => RegSet(written.0 & !SECTION_REGISTERS.0),
+                        false => written,
+                    };
+                    live = RegSet(live.0 & !replaced.0) | word.arith.reads() | word.mem.reads();
                     if live != found.before[pc] {
                         found.before[pc] = live;
                         changed = true;

@@ -428,6 +428,10 @@ forms! {
 
     /// No operands, memory slot.
     MemNone(Mem, MMIN) = [];
+    /// `a`: a mask from the signs of a quad.
+    MaskQuad(Mem, MMIN) = [op("a", Quad, In, M0)];
+    /// `x, a`: a vote on the signs of a quad.
+    VoteQuad(Mem, MMIN) = [op("x", Sc, Out, M0), op("a", Quad, In, M1)];
     /// Load of a pair.
     LoadPair(Mem, None) = [op("d", Pair, Out, M0), op("addr", Mem { bytes: 8, align: 8 }, In, Address::BASE)];
     /// Load of a quad, or of a pair into both halves of one.

@@ -110,6 +110,7 @@ mod ext {
     pub(super) const OWN: Extensions = Extensions::SECTION_ADDRESSING;
     pub(super) const WORDS: Extensions = Extensions::WORD_ADDRESSING;
     pub(super) const CROSS: Extensions = Extensions::EXCHANGE;
+    pub(super) const MASKS: Extensions = Extensions::CONDITIONAL;
     pub(super) const DOUBLE: Extensions = Extensions::DOUBLE;
     pub(super) const ERRORS: Extensions = Extensions::DOUBLE_SINGLE;
     pub(super) const OWN_WORDS: Extensions = OWN.union(WORDS);
@@ -297,6 +298,10 @@ rows! { $
     Ret     "ret"   MemNone (0, 2) Control BASE (0, 0) "Return to the word after the last call.";
     Wait    "wait"  Event (0, 8) Control BASE (0, 0) "Wait until the event's counter is not zero, then decrement it.";
     Signal  "signal" Event (0, 9) Control BASE (0, 0) "Signal the event to the control CPU.";
+    Msk     "msk"   MaskQuad (0, 32) Control MASKS (0, 0) "From the next word on, only lanes whose sign bit is set in a are written.";
+    MskAll  "mskall" MemNone (0, 33) Control MASKS (0, 0) "From the next word on, all lanes are written.";
+    AnyX    "any"   VoteQuad (0, 34) Vote MASKS (0, 0) "x = 1 if a lane of any section has its sign bit set in a, else 0.";
+    AllX    "all"   VoteQuad (0, 35) Vote MASKS (0, 0) "x = 1 if all lanes of all sections have their sign bit set in a, else 0.";
     MovX    "mov"   Scalar2 (0, 16) Scalar BASE (0, 0) "x = y.";
     AddX    "add"   Scalar3 (0, 17) Scalar BASE (0, 0) "x = y + z, wrapping.";
     SubX    "sub"   Scalar3 (0, 18) Scalar BASE (0, 0) "x = y - z, wrapping.";
@@ -337,6 +342,11 @@ rows! { $
     RotQ    "rot"   RotateQuad (12, 1)   Exchange CROSS (0, 0) "d = a of section (s + n) mod the number of sections.";
     XchgP   "xchg"  ExchangePair (12, 2) Exchange CROSS (0, 0) "b of section s and a of section s xor n change places, where s is the smaller of both.";
     XchgQ   "xchg"  ExchangeQuad (12, 3) Exchange CROSS (0, 0) "b of section s and a of section s xor n change places, where s is the smaller of both.";
+
+    LdNextP "ldpnext" LoadPair (13, 0) Neighbour CROSS (0, 0) "Load a pair from the DMEM of the next section, s + 1; behind the last comes section 0.";
+    LdNextQ "ldqnext" LoadQuad (14, 0) Neighbour CROSS (0, 0) "Load a quad from the DMEM of the next section, s + 1; behind the last comes section 0.";
+    LdPrevP "ldpprev" LoadPair (30, 0) Neighbour CROSS (0, 0) "Load a pair from the DMEM of the section before, s - 1; before section 0 comes the last.";
+    LdPrevQ "ldqprev" LoadQuad (31, 0) Neighbour CROSS (0, 0) "Load a quad from the DMEM of the section before, s - 1; before section 0 comes the last.";
 
     LdW     "ldw"   LoadWord (24, 0)  Unaligned WORDS (0, 0) "Load a word into both lanes of a pair.";
     StW     "stw"   StoreWord (25, 0) Control WORDS (0, 0) "Store lane 0 to a word.";

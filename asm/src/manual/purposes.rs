@@ -1,7 +1,7 @@
 //! The operations by purpose: what a writer of kernels looks for.
 
 /// Purpose, mnemonics, and a hint for those who look for another word. Every mnemonic of the table has one purpose.
-const PURPOSES: [(&str, &[&str], &str); 28] = [
+const PURPOSES: [(&str, &[&str], &str); 31] = [
     (
         "add, subtract, multiply",
         &["add", "sub", "mul", "addsub"],
@@ -130,9 +130,24 @@ const PURPOSES: [(&str, &[&str], &str); 28] = [
         "of the extension `exchange`; four `xchg` transpose 4 x 4 quads of four sections",
     ),
     (
+        "load from the section beside",
+        &["ldpnext", "ldqnext", "ldpprev", "ldqprev"],
+        "of the extension `exchange`; sections form a ring",
+    ),
+    (
         "load, store at word addresses",
         &["ldw", "ldpu", "ldqu", "stw", "stpu", "stqu"],
         "of the extension `word-addressing`; `ldw` fills both lanes",
+    ),
+    (
+        "write some lanes only",
+        &["msk", "mskall"],
+        "of the extension `conditional`; masked lanes of registers and of DMEM stay as they are",
+    ),
+    (
+        "ask all sections",
+        &["any", "all"],
+        "of the extension `conditional`; a branch then tests the shared scalar",
     ),
     (
         "control",

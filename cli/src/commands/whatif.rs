@@ -14,7 +14,7 @@ use cost::{Cost, CostWeights};
 use cp2_machine::Machine;
 use measured::{
     CycleSource, KeptRows, RowCase, RowName, RowResult, measure_cases, rounded, select_rows,
-    shorten_reason,
+    shorten_reason, strip_machine,
 };
 use proposals::{Proposal, select_proposals};
 use sensitivity::Flip;
@@ -214,11 +214,12 @@ impl<'a> MeasuredRows<'a> {
     ) -> Result<(), CommandFailure> {
         let known = self.cases.len();
         for (row, machine) in cases {
+            let machine = strip_machine(source, row, machine);
             let key = (source, row.to_string(), machine.hash.clone());
             self.index.entry(key).or_insert_with(|| {
                 self.cases.push(RowCase {
                     row: row.clone(),
-                    machine: machine.clone(),
+                    machine,
                     source,
                 });
                 self.cases.len() - 1
@@ -229,7 +230,13 @@ impl<'a> MeasuredRows<'a> {
         Ok(())
     }
 
-    fn find(&self, source: CycleSource, row: &RowName, machine: &Machine) -> Option<RowResult> {
+    fn find(
+        &self,
+        source: CycleSource,
+        row: &RowName,
+        machine: &Arc<Machine>,
+    ) -> Option<RowResult> {
+        let machine = strip_machine(source, row, machine);
         let key = (source, row.to_string(), machine.hash.clone());
         let at = self.index.get(&key);
         at.and_then(|&at| self.results.get(at)).cloned()
@@ -261,7 +268,7 @@ fn try_proposals(
     for row in rows {
         cases.extend(changed.iter().map(|(before, ..)| (row.clone(), before)));
         cases.extend(changed.iter().filter_map(|(_, proposal, after)| {
-            let row = row.with_values(&proposal.sizes).ok()?;
+            let row = row.with_precision(proposal.precision).ok()?;
             Some((row, after.as_ref().ok()?))
         }));
     }
@@ -279,7 +286,7 @@ fn try_proposals(
         let (costs, uncounted) = cost::costs(&base, &machine);
         let line = |row: &RowName| {
             let before = results.find(run, row, &base)?;
-            let changed = row.with_values(&proposal.sizes);
+            let changed = row.with_precision(proposal.precision);
             let after = match &changed {
                 Ok(changed) => results.find(run, changed, &machine)?,
                 Err(refusal) => Err(refusal.clone()),

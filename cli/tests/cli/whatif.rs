@@ -17,13 +17,16 @@ fn verdicts_follow_from_the_figures() {
     let line = format!("whatif --kernels {ROWS} --machine vm7 --machine vm9 --json");
     let json = bench.cp2(&line).works().json();
     assert_eq!(json["schema"], "cp2-whatif/1");
-    assert_eq!(rows(&json).len(), 11 * 3 * 2);
+    assert_eq!(rows(&json).len(), 12 * 3 * 2);
     let mut classes = std::collections::BTreeSet::new();
     for row in rows(&json) {
         // None of these kernels computes in double precision.
         if row["proposal"] == "double" {
             let refused = row["refused"].as_str().unwrap();
-            assert!(refused.contains("has precision=double"), "{row}");
+            assert!(
+                refused.contains("has no kernel in double precision"),
+                "{row}"
+            );
             assert!(row["verdict"].is_null() && row["cycles"].is_null());
             continue;
         }
@@ -67,11 +70,11 @@ fn verdicts_follow_from_the_figures() {
     assert!((1.5..=2.0).contains(&halved), "{wide}");
 }
 
-/// A proposal may change the size of its rows: the benchmark is compared with itself in double precision.
+/// A proposal may change the precision of its rows: the benchmark is compared with itself in double precision.
 #[test]
-fn a_row_may_have_another_size_with_a_proposal() {
+fn rows_may_compute_in_the_precision_of_a_proposal() {
     let bench = Bench::new();
-    let text = "[[proposal]]\nname = \"wide\"\nchanges = \"double\"\nsizes = \"precision=double cycles=2\"\n";
+    let text = "[[proposal]]\nname = \"wide\"\nchanges = \"double\"\nprecision = \"double\"\n";
     bench.write("wide.toml", text);
     let line = "whatif --kernels npb-mg:n=16:cycles=1 --json --proposals";
     let found = ["double", "wide.toml"].map(|proposals| {
@@ -80,17 +83,41 @@ fn a_row_may_have_another_size_with_a_proposal() {
             panic!("{json}")
         };
         assert_eq!(row["size"], "n=16 cycles=1");
+        assert_eq!(row["changed_size"], "n=16 cycles=1 precision=double");
+        let verdict = row["verdict"].as_str().unwrap();
         assert!(
-            row["verdict"]
-                .as_str()
-                .unwrap()
-                .starts_with("no gain, because it takes longer")
+            verdict.starts_with("no gain, because it takes longer"),
+            "{verdict}"
         );
         row["speedup"].as_f64().unwrap()
     });
-    let [once, twice] = found;
-    assert!(0.4 < once && once < 0.9, "{once}");
-    assert!(0.4 * once < twice && twice < 0.7 * once, "{twice} {once}");
+    assert!(0.4 < found[0] && found[0] < 0.9, "{found:?}");
+    assert_eq!(found[0], found[1]);
+    let said = bench.cp2("whatif --kernels npb-mg:n=16:cycles=1 --proposals double");
+    assert!(
+        said.works()
+            .out
+            .contains("rows with it: in double precision"),
+        "{}",
+        said.out
+    );
+}
+
+/// A precision that there is not, a key that there is not, and a row that there is not are refused.
+#[test]
+fn precisions_are_checked_when_they_are_read() {
+    let bench = Bench::new();
+    for (line, found) in [
+        ("precision = \"duble\"", "expected single"),
+        ("sizes = \"n=16\"", "unknown field `sizes`"),
+    ] {
+        let text = format!("[[proposal]]\nname = \"x\"\nchanges = \"double\"\n{line}\n");
+        bench.write("wrong.toml", text);
+        let said = bench.cp2("whatif --kernels npb-mg:n=16 --proposals wrong.toml");
+        said.fails(2, &["wrong.toml", found]);
+    }
+    let said = bench.cp2("whatif --proposals double --kernels npb-mg:n=16:precision=quad");
+    said.fails(2, &["precision=quad"]);
 }
 
 /// A flag that no program uses yet changes nothing, and the table says so.

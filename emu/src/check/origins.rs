@@ -53,7 +53,9 @@ impl Origins {
             Action::Scalar(ScalarOp::High { .. })
             | Action::Control(_)
             | Action::Exchange(_)
+            | Action::Mask(_)
             | Action::Nop => {}
+            Action::Vote(op) => self.set_streams(op.x, 0),
             Action::Scalar(ScalarOp::Binary { x, y, z, .. }) => {
                 self.set_streams(x, self.source(y) | self.source(z));
             }

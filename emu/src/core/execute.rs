@@ -3,25 +3,28 @@
 use crate::alu::PlainAlu;
 use crate::core::decoded::Decoded;
 use crate::core::fault::FaultKind;
+use crate::core::lane_mask::LaneMask;
 use crate::core::layout::PAIR;
 use crate::core::loops::{advance, set_up_loop};
 use crate::core::{Call, Core};
 use crate::processor::observer::{CoreAccess, Observer};
-use crate::semantics::action::{Action, ControlOp, Data, ExchangeOp, MemoryOp, Source};
+use crate::semantics::action::{Action, ControlOp, Data, ExchangeOp, MaskOp, MemoryOp, Source};
 use crate::semantics::arith::{self, Registers};
 use crate::semantics::exchange;
 use crate::semantics::scalar::{self, Scalars};
 use crate::timing::IssueOutcome;
-use cp2_asm::isa::Scalar;
+use cp2_asm::isa::{Kind, Scalar};
 use cp2_machine::{LANE_BYTES, Machine};
 
 /// A fault, and the section that it concerns if it concerns a single one.
 pub(crate) type SectionFault = (Option<usize>, FaultKind);
 
-/// One section's registers as the semantics sees them.
+/// One section's registers as the semantics sees them: masked lanes are not written.
 struct SectionRegisters<'a> {
     core: &'a mut Core,
     section: usize,
+    /// Lanes of a register that the operation writes: those of a pair, or of a quad.
+    lanes: usize,
 }
 
 impl Registers<u32> for SectionRegisters<'_> {
@@ -31,9 +34,22 @@ impl Registers<u32> for SectionRegisters<'_> {
     }
 
     fn write(&mut self, reg: u8, lane: u8, value: u32) {
-        *self
-            .core
-            .lane_mut(self.section, usize::from(reg), usize::from(lane)) = value;
+        let (register, lane) = (usize::from(reg), usize::from(lane));
+        let place = (register * PAIR + lane) % self.lanes;
+        write_lane(self.core, self.section, (register, lane), place, value);
+    }
+}
+
+/// Writes a lane of a section's register, unless the mask has not the lane's place in its pair or quad.
+fn write_lane(
+    core: &mut Core,
+    section: usize,
+    (register, lane): (usize, usize),
+    place: usize,
+    value: u32,
+) {
+    if core.mask.has(section, place) {
+        *core.lane_mut(section, register, lane) = value;
     }
 }
 
@@ -76,13 +92,33 @@ pub(crate) fn word<O: Observer>(
         Action::Exchange(op) => exchanged(core, op),
         _ => Vec::new(),
     };
+    let voted = match decoded.action {
+        Action::Vote(op) => Some((op.x, op.outcome(signs(core, op.first).flatten()))),
+        _ => None,
+    };
+    // The mask that the word itself sets is that of the next word.
+    let masked = match decoded.action {
+        Action::Mask(MaskOp::Signs { first }) => {
+            let mut mask = core.mask.clone();
+            mask.set_signs(signs(core, first));
+            Some(mask)
+        }
+        Action::Mask(MaskOp::All) => Some(LaneMask::default()),
+        _ => None,
+    };
     if decoded.computes {
+        let operands = decoded.word.arith.row().form.operands();
+        let quad = operands
+            .iter()
+            .any(|o| o.role.writes() && o.kind == Kind::Quad);
+        let lanes = if quad { 2 * PAIR } else { PAIR };
         for section in 0..core.sections() {
-            arith::execute(
-                &mut PlainAlu,
-                &decoded.word.arith,
-                &mut SectionRegisters { core, section },
-            );
+            let mut registers = SectionRegisters {
+                core,
+                section,
+                lanes,
+            };
+            arith::execute(&mut PlainAlu, &decoded.word.arith, &mut registers);
         }
     }
     match decoded.action {
@@ -95,8 +131,18 @@ pub(crate) fn word<O: Observer>(
             }
         }
         Action::Exchange(_) => {
-            for (section, register, lane, value) in crossing {
-                *core.lane_mut(section, register, lane) = value;
+            for lane in crossing {
+                write_lane(core, lane.section, lane.register, lane.place, lane.value);
+            }
+        }
+        Action::Vote(_) => {
+            if let Some((x, value)) = voted {
+                core.set_scalar(x, value);
+            }
+        }
+        Action::Mask(_) => {
+            if let Some(mask) = masked {
+                core.mask = mask;
             }
         }
         Action::Scalar(op) => scalar::execute(&mut PlainAlu, op, core),
@@ -170,43 +216,73 @@ fn store(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
         | Data::LoadDuplicate { .. }
         | Data::LoadWord { .. }
         | Data::LoadUnaligned { .. }
+        | Data::LoadNeighbour { .. }
         | Data::LoadScalars { .. } => return,
     };
     for section in 0..core.sections() {
         let address = access.addresses.section_address(section);
         if let Ok(at) = core.dmem_index(address, (op.bytes, op.align)) {
             for i in 0..lanes {
-                let value = core.lane(section, usize::from(first) + i / PAIR, i % PAIR);
-                *core.dmem_word_mut(section, at + i) = value;
+                let (register, lane) = place(first, i);
+                if core.mask.has(section, i) {
+                    *core.dmem_word_mut(section, at + i) = core.lane(section, register, lane);
+                }
             }
         }
     }
 }
 
-/// Returns what a movement between sections writes: section, pair register, lane, and value.
-fn exchanged(core: &Core, op: ExchangeOp) -> Vec<(usize, usize, usize, u32)> {
+/// Returns the lanes of a quad in each section.
+fn signs(core: &Core, first: u8) -> impl Iterator<Item = [u32; 2 * PAIR]> {
+    let lane =
+        move |section: usize, i: usize| core.lane(section, usize::from(first) + i / PAIR, i % PAIR);
+    (0..core.sections()).map(move |section| std::array::from_fn(|i| lane(section, i)))
+}
+
+/// A lane that a movement between sections writes.
+struct CrossedLane {
+    section: usize,
+    /// Pair register, and lane in it.
+    register: (usize, usize),
+    /// Lane in the operand, which is a pair or a quad.
+    place: usize,
+    value: u32,
+}
+
+/// Returns the lanes that a movement between sections writes.
+fn exchanged(core: &Core, op: ExchangeOp) -> Vec<CrossedLane> {
     let mut all = Vec::new();
     let sections = core.sections();
     for section in 0..sections {
         for i in 0..usize::from(op.count) * PAIR {
-            let place = |first: u8| (usize::from(first) + i / PAIR, i % PAIR);
             let at = |first: u8| {
                 move |section| {
-                    let (register, lane) = place(first);
+                    let (register, lane) = place(first, i);
                     core.lane(section, register, lane)
                 }
             };
             let (first, second) =
                 exchange::values(op, (section, sections), at(op.first), at(op.second));
-            let (register, lane) = place(op.first);
-            all.push((section, register, lane, first));
+            let mut push = |operand: u8, value| {
+                all.push(CrossedLane {
+                    section,
+                    register: place(operand, i),
+                    place: i,
+                    value,
+                });
+            };
+            push(op.first, first);
             if op.mutual {
-                let (register, lane) = place(op.second);
-                all.push((section, register, lane, second));
+                push(op.second, second);
             }
         }
     }
     all
+}
+
+/// Returns the pair register that lane `i` of an operand lies in, and its lane there.
+fn place(first: u8, i: usize) -> (usize, usize) {
+    (usize::from(first) + i / PAIR, i % PAIR)
 }
 
 fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
@@ -220,14 +296,22 @@ fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
         match op.data {
             Data::Load { first, count } | Data::LoadUnaligned { first, count } => {
                 for i in 0..usize::from(count) * PAIR {
-                    *core.lane_mut(section, usize::from(first) + i / PAIR, i % PAIR) =
-                        core.dmem_word(section, at + i);
+                    let (register, value) = (place(first, i), core.dmem_word(section, at + i));
+                    write_lane(core, section, register, i, value);
+                }
+            }
+            Data::LoadNeighbour { first, count, from } => {
+                // One address serves all sections.
+                let source = from.of(section, core.sections());
+                for i in 0..usize::from(count) * PAIR {
+                    let value = core.dmem_word(source, at + i);
+                    write_lane(core, section, place(first, i), i, value);
                 }
             }
             Data::LoadDuplicate { first } => {
                 for i in 0..2 * PAIR {
-                    *core.lane_mut(section, usize::from(first) + i / PAIR, i % PAIR) =
-                        core.dmem_word(section, at + i % PAIR);
+                    let value = core.dmem_word(section, at + i % PAIR);
+                    write_lane(core, section, place(first, i), i, value);
                 }
             }
             Data::LoadScalars { first, count } => {
@@ -240,7 +324,8 @@ fn load(core: &mut Core, op: &MemoryOp, access: &CheckedAccess) {
             }
             Data::LoadWord { first } => {
                 for lane in 0..PAIR {
-                    *core.lane_mut(section, usize::from(first), lane) = core.dmem_word(section, at);
+                    let value = core.dmem_word(section, at);
+                    write_lane(core, section, place(first, lane), lane, value);
                 }
             }
             Data::Store { .. } | Data::StoreWord { .. } | Data::StoreUnaligned { .. } => {}

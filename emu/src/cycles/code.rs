@@ -3,7 +3,7 @@
 use super::Uncounted;
 use crate::core::decoded::decode;
 use crate::core::fault::FaultKind;
-use crate::semantics::action::{Action, ControlOp, MemoryOp, ScalarOp};
+use crate::semantics::action::{Action, ControlOp, MemoryOp, ScalarOp, VoteOp};
 use crate::timing::{Pending, Scoreboard, WordTiming};
 use cp2_asm::flow::Flow;
 use cp2_machine::Machine;
@@ -16,6 +16,8 @@ pub(super) enum Effect {
     Scalar(ScalarOp),
     /// Loads scalars, stores, or changes an address register.
     Memory(MemoryOp),
+    /// Makes a scalar from data.
+    Vote(VoteOp),
 }
 
 /// Words that are executed one after the other.
@@ -84,8 +86,9 @@ impl CountedCode {
                 made.timings.push(decoded.timing);
                 made.accesses += u64::from(decoded.timing.uses_dmem);
                 match decoded.action {
-                    // Registers of sections are not known.
-                    Action::Exchange(_) | Action::Nop => {}
+                    // Registers of sections are not known, nor is what depends on them.
+                    Action::Exchange(_) | Action::Mask(_) | Action::Nop => {}
+                    Action::Vote(op) => made.effects.push(Effect::Vote(op)),
                     Action::Scalar(op) => made.effects.push(Effect::Scalar(op)),
                     Action::Memory(op) => {
                         let moves = op.place.updates();

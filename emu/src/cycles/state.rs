@@ -120,6 +120,7 @@ impl KnownState {
             match effect {
                 Effect::Scalar(op) => scalar::execute(&mut self.alu, *op, &mut self.lanes),
                 Effect::Memory(op) => self.access(op),
+                Effect::Vote(op) => self.set_lane(op.x, None),
             }
         }
         self.core.pc = block.last;
@@ -202,7 +203,8 @@ impl KnownState {
             Data::Load { .. }
             | Data::LoadDuplicate { .. }
             | Data::LoadWord { .. }
-            | Data::LoadUnaligned { .. } => {}
+            | Data::LoadUnaligned { .. }
+            | Data::LoadNeighbour { .. } => {}
             Data::Store { .. } | Data::StoreWord { .. } | Data::StoreUnaligned { .. } => {
                 let words = match found {
                     Some((generated, own)) => {

@@ -6,7 +6,8 @@
 //! add a constant to the clock, add one to a counter, follow an edge. Counters by word and cause
 //! are expanded from the nodes' counters on demand.
 //!
-//! Rare events are left to the reference engine's step: stops, words that fault, machines or
+//! Rare events are left to the reference engine's step: stops, words that fault, votes, words
+//! that set a mask and those that one hinders from writing all lanes, machines or
 //! moments where the DMA delays CP2. Waits and signals run there too, but their times are known
 //! here ([`event_words`]). `docs/engine.md` has the reasons and the measurements.
 

@@ -204,7 +204,8 @@ impl Coprocessor {
 
     /// Runs words in blocks, up to the next one that is for the reference engine's step.
     fn blocks(&mut self, machine: &Machine, limit: u64) -> Pause {
-        if self.status != Status::Running || !self.port.idle() {
+        // Blocks write all lanes.
+        if self.status != Status::Running || !self.port.idle() || !self.core.mask.is_full() {
             return Pause::Step;
         }
         if self.programs.fast().full() {

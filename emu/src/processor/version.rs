@@ -4,7 +4,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Version of the layout that this library writes and reads.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 /// Marks the layout of a checkpoint; no other version is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

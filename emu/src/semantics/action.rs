@@ -17,6 +17,10 @@ pub enum Action {
     Memory(MemoryOp),
     /// Move registers from section to section.
     Exchange(ExchangeOp),
+    /// Set the mask of lanes that are written.
+    Mask(MaskOp),
+    /// Compute a shared scalar from the registers of all sections.
+    Vote(VoteOp),
     /// Anything that concerns the program counter or events.
     Control(ControlOp),
 }
@@ -34,6 +38,41 @@ pub struct ExchangeOp {
     pub count: u8,
     /// Distance between the sections.
     pub distance: u32,
+}
+
+/// A change of the mask that says which lanes words write, in each section.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MaskOp {
+    /// All lanes of all sections.
+    All,
+    /// Lanes whose sign bit is set in a quad.
+    Signs {
+        /// First pair register of the quad.
+        first: u8,
+    },
+}
+
+/// A vote of all sections with the sign bits of a quad.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct VoteOp {
+    /// Scalar that becomes 1 or 0.
+    pub x: Scalar,
+    /// First pair register of the quad.
+    pub first: u8,
+    /// True if all sign bits must be set for 1, false if one is enough.
+    pub all: bool,
+}
+
+impl VoteOp {
+    /// Returns the outcome, given all lanes of the quad in all sections.
+    #[must_use]
+    pub fn outcome(self, mut lanes: impl Iterator<Item = u32>) -> u32 {
+        let is_set = |lane: u32| lane >> 31 != 0;
+        u32::from(match self.all {
+            true => lanes.all(is_set),
+            false => lanes.any(is_set),
+        })
+    }
 }
 
 /// An operation on shared scalars.
@@ -88,6 +127,27 @@ pub struct MemoryOp {
     pub place: AddressOperand,
 }
 
+/// One of the two sections beside a section, in the ring of all sections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Neighbour {
+    /// Section s + 1; section 0 for the last one.
+    Next,
+    /// Section s - 1; the last one for section 0.
+    Previous,
+}
+
+impl Neighbour {
+    /// Returns the neighbour of a section.
+    #[must_use]
+    pub const fn of(self, section: usize, sections: usize) -> usize {
+        let step = match self {
+            Self::Next => 1,
+            Self::Previous => sections - 1,
+        };
+        (section + step) % sections
+    }
+}
+
 /// Data that a DMEM access moves. Register operands are flat indices of pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Data {
@@ -127,6 +187,15 @@ pub enum Data {
         /// Pair registers loaded from consecutive memory.
         count: u8,
     },
+    /// Like `Load`, from the DMEM of the section beside.
+    LoadNeighbour {
+        /// First pair register.
+        first: u8,
+        /// Pair registers loaded from consecutive memory.
+        count: u8,
+        /// The neighbour.
+        from: Neighbour,
+    },
     /// Like `Store`, to any word address.
     StoreUnaligned {
         /// First pair register.
@@ -154,6 +223,7 @@ impl Data {
             | Self::LoadDuplicate { .. }
             | Self::LoadWord { .. }
             | Self::LoadUnaligned { .. }
+            | Self::LoadNeighbour { .. }
             | Self::LoadScalars { .. } => false,
         }
     }
@@ -288,6 +358,13 @@ pub fn action(inst: &Inst) -> Option<Action> {
         })
     };
     let (pair, quad) = (inst.r[0], inst.r[0].wrapping_mul(2));
+    let neighbour = |count: u8, from| {
+        memory(Data::LoadNeighbour {
+            first: inst.r[0].wrapping_mul(count),
+            count,
+            from,
+        })
+    };
     let exchange = |mutual, count: u8| {
         Action::Exchange(ExchangeOp {
             mutual,
@@ -358,6 +435,14 @@ pub fn action(inst: &Inst) -> Option<Action> {
         Op::XchgP => exchange(true, 1),
         Op::XchgQ => exchange(true, 2),
 
+        Op::Msk => Action::Mask(MaskOp::Signs { first: quad }),
+        Op::MskAll => Action::Mask(MaskOp::All),
+        Op::AnyX | Op::AllX => Action::Vote(VoteOp {
+            x: register(0),
+            first: inst.r[1].wrapping_mul(2),
+            all: inst.op == Op::AllX,
+        }),
+
         Op::LdW | Op::LdOwnW => memory(Data::LoadWord { first: pair }),
         Op::StW => memory(Data::StoreWord { first: pair }),
         Op::LdPU => memory(Data::LoadUnaligned {
@@ -368,6 +453,10 @@ pub fn action(inst: &Inst) -> Option<Action> {
             first: quad,
             count: 2,
         }),
+        Op::LdNextP => neighbour(1, Neighbour::Next),
+        Op::LdNextQ => neighbour(2, Neighbour::Next),
+        Op::LdPrevP => neighbour(1, Neighbour::Previous),
+        Op::LdPrevQ => neighbour(2, Neighbour::Previous),
         Op::StPU => memory(Data::StoreUnaligned {
             first: pair,
             count: 1,

@@ -288,7 +288,18 @@ pub fn perform<A: Alu, R: Registers<A::L>>(alu: &mut A, op: Op, inst: &Inst, reg
         Op::LoopI | Op::LoopX | Op::Jmp | Op::Call | Op::Bz | Op::Bnz | Op::Bneg | Op::Bpos => {}
         Op::LdP | Op::LdQ | Op::LdDup | Op::StP | Op::StQ | Op::LdX | Op::LdX2 => {}
         Op::LdOwnP | Op::LdOwnQ | Op::LdOwnDup | Op::LdOwnW => {}
-        Op::RotP | Op::RotQ | Op::XchgP | Op::XchgQ => {}
+        Op::RotP
+        | Op::RotQ
+        | Op::XchgP
+        | Op::XchgQ
+        | Op::Msk
+        | Op::MskAll
+        | Op::AnyX
+        | Op::AllX
+        | Op::LdNextP
+        | Op::LdNextQ
+        | Op::LdPrevP
+        | Op::LdPrevQ => {}
         Op::LdW | Op::StW | Op::LdPU | Op::LdQU | Op::StPU | Op::StQU => {}
     }
 }

@@ -43,6 +43,8 @@ pub(super) enum ProgramItem {
     },
     /// A call of a function.
     Call { arith: Inst, function: u8 },
+    /// A mask of lanes for the next `items` items, on machines with the extension `conditional`.
+    Mask { arith: Inst, quad: u8, items: u8 },
     /// `wait` or `signal`.
     Event { arith: Inst, op: Op, event: u8 },
 }
@@ -107,6 +109,8 @@ pub(super) fn any_item() -> BoxedStrategy<ProgramItem> {
         4 => (arith(), branches, 0u8..64, distance)
             .prop_map(|(arith, op, scalar, words)| ProgramItem::Skip { arith, op, scalar, words }),
         2 => (arith(), any::<u8>()).prop_map(|(arith, function)| ProgramItem::Call { arith, function }),
+        1 => (arith(), any::<u8>(), 1u8..6)
+            .prop_map(|(arith, quad, items)| ProgramItem::Mask { arith, quad, items }),
         1 => (arith(), select(vec![Op::Wait, Op::Signal]), 0u8..4)
             .prop_map(|(arith, op, event)| ProgramItem::Event { arith, op, event }),
     ]
@@ -136,10 +140,11 @@ fn any_plain() -> BoxedStrategy<Inst> {
         let weighted = rows.filter_map(|&op| {
             let weight = match action(&Inst::new(op))? {
                 Action::Nop => 5,
-                Action::Scalar(_) | Action::Exchange(_) => 1,
+                Action::Scalar(_) | Action::Exchange(_) | Action::Vote(_) => 1,
                 Action::Memory(op) if matches!(op.place, AddressOperand::Own(_)) => 1,
                 Action::Memory(_) => 4,
-                Action::Control(_) => return None,
+                // Masks are items of their own, which end.
+                Action::Control(_) | Action::Mask(_) => return None,
             };
             Some((weight, any_operands(op)))
         });

@@ -88,7 +88,7 @@ pub(super) fn lay_out(machine: &Machine, shape: &ProgramShape, items: &[ProgramI
     builder.finish(items.len())
 }
 
-/// A loop whose end is still to come.
+/// A loop, or a mask, whose end is still to come.
 struct OpenLoop {
     kind: Kind,
     /// Number of items that are still to come inside.
@@ -101,6 +101,8 @@ enum Kind {
     Hardware(usize),
     /// First word of the body, the counter, and true if it counts up.
     Branches(usize, Scalar, bool),
+    /// No loop: words that write some lanes only.
+    Mask,
 }
 
 struct ProgramBuilder<'a> {
@@ -189,6 +191,19 @@ impl ProgramBuilder<'_> {
                 let routine = self.starts.len() - 1;
                 self.calls.push((self.words.len(), routine, function));
                 self.control(arith, Inst::new(Op::Call));
+            }
+            ProgramItem::Mask { arith, quad, items } => {
+                let has = self.machine.cp2.extensions.contains(Op::Msk.row().requires);
+                let mut mem = Inst::new(if has { Op::Msk } else { Op::MemNop });
+                let most = self.machine.cp2.registers.min(self.shape.registers.into()) as u8;
+                if has {
+                    mem.r[0] = quad % (most / 2).max(1);
+                }
+                self.control(arith, mem);
+                if has {
+                    let left = self.room(items);
+                    self.push(Kind::Mask, left, 1);
+                }
             }
             ProgramItem::Event { arith, op, event } => {
                 let mut mem = Inst::new(op);
@@ -341,6 +356,7 @@ impl ProgramBuilder<'_> {
                 self.words[pc].mem.target = (last - pc) as u16;
                 self.ended = Some(last);
             }
+            Kind::Mask => self.control(Word::NOP.arith, Inst::new(Op::MskAll)),
             Kind::Branches(first, counter, up) => {
                 let (step, op) = if up { (1, Op::Bneg) } else { (-1, Op::Bpos) };
                 self.scalar(Op::Addi, &[counter.0, counter.0], step);

@@ -96,7 +96,7 @@ fn memory(inst: &mut Inst) {
 fn scalars(inst: &mut Inst) {
     let safe = |r: u8| Scalar::control(r % 12).0;
     match action(inst) {
-        Some(Action::Scalar(_)) => inst.r[0] = safe(inst.r[0]),
+        Some(Action::Scalar(_) | Action::Vote(_)) => inst.r[0] = safe(inst.r[0]),
         Some(Action::Memory(op)) => {
             if let Data::LoadScalars { count, .. } = op.data {
                 inst.r[0] = safe(inst.r[0]) & !(count - 1);

@@ -6,7 +6,7 @@
 use crate::common;
 
 use common::machine;
-use cp2_asm::isa::Word;
+use cp2_asm::isa::{Op, Scalar, Word};
 use cp2_asm::testing::any_word_on;
 use cp2_asm::{Options, Program, Source, assemble};
 use cp2_emu::cycles::{Counter, KernelInterval, Mark, Uncounted};
@@ -346,10 +346,19 @@ fn what_depends_on_data_says_where() {
     let words = program(".program\nldx c0, [a15 + 64]\nnop\nloop c0 {\nnop\n}\nstop\n").words;
     let data = Uncounted::Data {
         pc: 2,
-        register: cp2_asm::isa::Scalar::control(0),
+        register: Scalar::control(0),
     };
     assert_eq!(counted(&vm7, &words, &[1, 2]), Err(data.clone()));
     assert!(data.to_string().contains("word 0x0002"), "{data}");
+    // What sections vote for is data.
+    let conditional = Machine::load("vm7+conditional").unwrap();
+    let vote = common::m(Op::AnyX, &[Scalar::control(0).0, 1], 0, 0);
+    let branch = common::m(Op::Bnz, &[Scalar::control(0).0], 0, 2);
+    let asked = [vote, branch, common::stop()].map(|word| word.encode());
+    assert!(matches!(
+        counted(&conditional, &asked, &[1, 2]),
+        Err(Uncounted::Data { pc: 1, .. })
+    ));
     // A word that the kernel itself stores is unknown data, too.
     let words = program(".program\nstq q0, [a15]\nldx c0, [a15]\nbnz c0, end\nend: stop\n").words;
     assert!(matches!(

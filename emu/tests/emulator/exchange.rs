@@ -79,6 +79,72 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// A load from a neighbour is a load of the section's own, and then a rotation by one or by one less than all.
+    #[test]
+    fn loads_from_a_neighbour_are_loads_that_are_rotated(
+        dmem in prop::collection::vec(prop::collection::vec(any::<u8>(), 64), 6),
+        sections in select(vec![4usize, 4, 4, 1, 2, 3, 6]),
+        op in select(vec![Op::LdNextP, Op::LdNextQ, Op::LdPrevP, Op::LdPrevQ]),
+        place in 0u8..2,
+    ) {
+        let mut machine = Machine::load("vm7+exchange").unwrap();
+        machine.cp2.sections = sections;
+        let machine = Arc::new(machine);
+        let dmem = &dmem[..sections];
+        let quad = matches!(op, Op::LdNextQ | Op::LdPrevQ);
+        let bytes = if quad { 16 } else { 8 };
+        let destination = if quad { 1 } else { 2 };
+        let mode = Mode::Post(bytes * i32::from(place));
+        let base = m(Op::Movi, &[4], 16, 0);
+        // The arithmetic beside it reads the old register.
+        let beside = both(a(Op::MovQ, &[10, 1], 0), mem(op, destination, 4, mode));
+        let last = mem(op, destination + 20, 4, Mode::Offset(0));
+        let words = [base, beside, last, stop()];
+        for engine in [Engine::Reference, Engine::Fast] {
+            let processor = run(&machine, engine, dmem, &words);
+            for s in 0..sections {
+                let from = match op {
+                    Op::LdNextP | Op::LdNextQ => (s + 1) % sections,
+                    _ => (s + sections - 1) % sections,
+                };
+                let word = |section: usize, at: usize| {
+                    let bytes = dmem[section][at..at + 4].try_into().unwrap();
+                    Some(u32::from_le_bytes(bytes))
+                };
+                let first = 16 + usize::from(place) * bytes as usize;
+                for i in 0..bytes as usize / 4 {
+                    let read = |register: usize| processor.core().register(s, register + i / 2, i % 2);
+                    prop_assert_eq!(read(2), word(from, 16 + 4 * i));
+                    prop_assert_eq!(read(if quad { 42 } else { 22 }), word(from, first + 4 * i));
+                    prop_assert_eq!(read(20), word(s, 4 * i));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn loads_from_a_neighbour_fault_as_loads_do() {
+    let machine = Arc::new(Machine::load("vm9+exchange").unwrap());
+    for (op, at) in [(Op::LdNextP, 12), (Op::LdPrevQ, 8), (Op::LdNextQ, 1 << 16)] {
+        for engine in [Engine::Reference, Engine::Fast] {
+            let mut processor = Processor::new(machine.clone()).with_engine(engine);
+            let words = [
+                m(Op::Movi, &[0], at, 0),
+                mem(op, 1, 0, Mode::Offset(0)),
+                stop(),
+            ];
+            load(&mut processor, &words);
+            processor.launch(0, 0).unwrap();
+            let notice = processor.run_until(Ticks(u64::MAX));
+            assert!(matches!(notice, Notice::Fault(_)), "{op:?}: {notice:?}");
+        }
+    }
+}
+
 #[test]
 fn results_take_the_time_of_the_class() {
     for (name, latency) in [("vm7", 2), ("vm9", 3)] {
@@ -91,5 +157,15 @@ fn results_take_the_time_of_the_class() {
         let processor = run(&machine, Engine::Fast, &[], &words);
         let causes = &processor.counters().causes;
         assert_eq!(causes.get(Cause::Operand(Class::Exchange)), latency - 1);
+        // Two cycles more than a load of the section's own.
+        let words = [
+            mem(Op::LdNextP, 20, 15, Mode::Offset(0)),
+            a(Op::MovP, &[22, 20], 0),
+            stop(),
+        ];
+        let processor = run(&machine, Engine::Fast, &[], &words);
+        let causes = &processor.counters().causes;
+        let neighbour = machine.cp2.latency[Class::Load].0 + 2;
+        assert_eq!(causes.get(Cause::Operand(Class::Neighbour)), neighbour - 1);
     }
 }

@@ -14,6 +14,7 @@ mod exchange;
 mod list_transfer;
 mod loop_intervals;
 mod machine_files;
+mod masks;
 mod one_port;
 mod own_addresses;
 mod processor;

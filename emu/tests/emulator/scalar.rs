@@ -123,7 +123,9 @@ fn accesses_agree_with_the_table() {
             continue;
         };
         let (set, first, count, bytes) = match memory.data {
-            Data::Load { first, count } | Data::LoadUnaligned { first, count } => {
+            Data::Load { first, count }
+            | Data::LoadUnaligned { first, count }
+            | Data::LoadNeighbour { first, count, .. } => {
                 (inst.writes(), first, count, 8 * u32::from(count))
             }
             Data::LoadWord { first } => (inst.writes(), first, 1, 4),

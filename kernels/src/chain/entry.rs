@@ -6,7 +6,7 @@ use super::{
 use crate::backend::{Failure, Method};
 use crate::catalogue::KernelFolder;
 use crate::registry::{Entry, SizeParameter};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use cp2_problems::Problem;
 use std::sync::Arc;
 
@@ -29,6 +29,7 @@ const KERNELS: [Entry; 2] = [
         ],
         sizes: &["32 128 32", "64 256 32", "128 1024 64"],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: |_, size| Ok(Arc::new(RadarProblem::from_size(size)?)),
         plan: radar,
     },
@@ -50,6 +51,7 @@ const KERNELS: [Entry; 2] = [
             "32 32 16384 4 64 256",
         ],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: |_, size| Ok(Arc::new(SonarProblem::from_size(size)?)),
         plan: sonar,
     },

@@ -5,7 +5,7 @@ use super::{AllowedMethods, ConvError, Convolver};
 use crate::backend::{Failure, Method, Task};
 use crate::catalogue::KernelFolder;
 use crate::registry::{Entry, SizeParameter};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use cp2_problems::conv::ConvProblem;
 use cp2_problems::{ArrayForm, Problem};
 use num_complex::Complex32;
@@ -56,6 +56,7 @@ const KERNELS: [Entry; 3] = [
             "129 1140 64",
         ],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: |_, size| Ok(Arc::new(ConvProblem::from_size(size, false)?)),
         plan: filter,
     },
@@ -77,6 +78,7 @@ const KERNELS: [Entry; 3] = [
         below: Some(
             "of 5 taps the channel is all there is to wait for, and numbers cross it six times where the reference has two: a pass before puts real samples two by two as complex ones, and one behind takes the outputs apart; a direct kernel that loads real samples as they lie would do without both",
         ),
+        extensions: Extensions::EXCHANGE,
         problem: |_, size| Ok(Arc::new(ConvProblem::from_size(size, true)?)),
         plan: filter,
     },
@@ -115,6 +117,7 @@ const KERNELS: [Entry; 3] = [
             "500 4096 1 1 100 1",
         ],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: |_, size| Ok(Arc::new(ConvProblem::from_size(size, false)?)),
         plan: filter,
     },

@@ -8,7 +8,7 @@ use super::{
 use crate::backend::{Failure, Method, Task};
 use crate::catalogue::KernelFolder;
 use crate::registry::{Entry, SizeParameter};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use cp2_problems::vector::{
     BeamProblem, MapProblem, ProductProblem, ReduceProblem, TransposeProblem,
 };
@@ -25,6 +25,7 @@ const fn element_wise(name: &'static str, summary: &'static str) -> Entry {
         parameters: const { &[SizeParameter::new("n", 1 << 20, "floats of each input")] },
         sizes: &["262144"],
         below: None,
+        extensions: Extensions::empty(),
         problem: |name, size| Ok(Arc::new(MapProblem::from_size(name, size)?)),
         plan: map,
     }
@@ -60,6 +61,7 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
             _ => ROWS,
         },
         below: None,
+        extensions: Extensions::empty(),
         problem: |name, size| Ok(Arc::new(ReduceProblem::from_size(name, size)?)),
         plan: reduce,
     }
@@ -119,6 +121,7 @@ const KERNELS: [Entry; 19] = [
             "128 32 256",
         ],
         below: None,
+        extensions: Extensions::empty(),
         problem: |_, size| Ok(Arc::new(BeamProblem::from_size(size)?)),
         plan: beams,
     },
@@ -141,6 +144,7 @@ const KERNELS: [Entry; 19] = [
             "8 8 8 512",
         ],
         below: None,
+        extensions: Extensions::empty(),
         problem: |_, size| Ok(Arc::new(ProductProblem::from_size(size)?)),
         plan: products,
     },
@@ -167,6 +171,7 @@ const KERNELS: [Entry; 19] = [
             "3 30000 1",
         ],
         below: None,
+        extensions: Extensions::empty(),
         problem: |_, size| Ok(Arc::new(TransposeProblem::from_size(size)?)),
         plan: transpose,
     },

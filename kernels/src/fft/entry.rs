@@ -7,7 +7,7 @@ use super::{Fft, FftError, FftPlanner, TransformDirection};
 use crate::backend::{Failure, Method, Task};
 use crate::catalogue::KernelFolder;
 use crate::registry::{Entry, Size, SizeParameter};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use cp2_problems::fft::{FftProblem, RealFftProblem};
 use cp2_problems::{ArrayForm, Problem, ProblemError};
 use std::sync::Arc;
@@ -74,6 +74,7 @@ const KERNELS: [Entry; 7] = [
             "4096 1024",
         ],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: lines,
         plan: complex,
     },
@@ -104,6 +105,7 @@ const KERNELS: [Entry; 7] = [
             "4194304 1",
         ],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: lines,
         plan: |machine, problem| {
             make_batch_method(problem, |fft| {
@@ -142,6 +144,7 @@ const KERNELS: [Entry; 7] = [
             "64 64 64 1",
         ],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: lines,
         plan: |machine, problem| make_batch_method(problem, |fft| array(machine, fft)),
     },
@@ -167,6 +170,7 @@ const KERNELS: [Entry; 7] = [
             "100000 1",
         ],
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: lines,
         plan: |machine, problem| {
             make_batch_method(problem, |fft| {
@@ -193,6 +197,7 @@ const KERNELS: [Entry; 7] = [
         below: Some(
             "1009 numbers go through two transforms of 2048 in five or more passes over system memory, with relayouts around them because rows of an odd number of complex numbers begin inside a granule of the DMA; the reference is Rader's algorithm over 1008 = 16 x 9 x 7, for which there is no kernel",
         ),
+        extensions: Extensions::EXCHANGE,
         problem: lines,
         plan: |machine, problem| {
             make_batch_method(problem, |fft| {
@@ -225,6 +230,7 @@ const KERNELS: [Entry; 7] = [
         parameters: REAL,
         sizes: REAL_SIZES,
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: |_, size| reals(size, TransformDirection::Forward),
         plan: real,
     },
@@ -239,6 +245,7 @@ const KERNELS: [Entry; 7] = [
         parameters: REAL,
         sizes: REAL_SIZES,
         below: None,
+        extensions: Extensions::EXCHANGE,
         problem: |_, size| reals(size, TransformDirection::Inverse),
         plan: real,
     },

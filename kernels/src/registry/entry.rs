@@ -2,7 +2,7 @@
 
 use super::{Kernel, KernelError, Size, SizeParameter};
 use crate::backend::{Method, PlanProblem};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use cp2_problems::{MakeProblem, Problem, ProblemError};
 use std::sync::Arc;
 
@@ -18,6 +18,8 @@ pub struct Entry {
     pub(crate) sizes: &'static [&'static str],
     /// See [`Kernel::explain_low_efficiency`].
     pub(crate) below: Option<&'static str>,
+    /// See [`Kernel::extensions`].
+    pub(crate) extensions: Extensions,
     /// Function that makes the problem of a size, given the kernel's name.
     pub(crate) problem: MakeProblem,
     /// Function that plans the problem; it returns none for a problem of another type.
@@ -49,6 +51,10 @@ impl Kernel for Entry {
 
     fn explain_low_efficiency(&self) -> Option<&'static str> {
         self.below
+    }
+
+    fn extensions(&self) -> Extensions {
+        self.extensions
     }
 
     fn problem(&self, size: &Size) -> Result<Arc<dyn Problem>, KernelError> {

@@ -3,6 +3,7 @@
 use super::{power, product, solve};
 use crate::catalogue::KernelFolder;
 use crate::registry::Entry;
+use cp2_machine::Extensions;
 use cp2_problems::sparse::SpmvProblem;
 use std::sync::Arc;
 
@@ -34,6 +35,7 @@ const KERNELS: [Entry; 1] = [Entry {
     below: Some(
         "the reference moves values and vectors once; the product of a pattern without regularity is generated code, whose words cross the channel beside the values, 8 bytes a place or a distinct address of the vector, and take a load and a selection for nearly every entry, since no section has addresses of its own",
     ),
+    extensions: Extensions::SECTION_ADDRESSING.union(Extensions::WORD_ADDRESSING),
     problem: |_, size| Ok(Arc::new(SpmvProblem::from_size(size)?)),
     plan: product,
 }];

@@ -4,7 +4,7 @@ use super::{StencilError, Stencils};
 use crate::backend::{Failure, Method, Task};
 use crate::catalogue::KernelFolder;
 use crate::registry::{Entry, SizeParameter};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use cp2_problems::stencil::StencilProblem;
 use cp2_problems::{ArrayForm, Kind, Problem};
 use std::sync::Arc;
@@ -47,6 +47,7 @@ const KERNELS: [Entry; 1] = [Entry {
         "32 61 70 7 1 mirrored class",
     ],
     below: None,
+    extensions: Extensions::WORD_ADDRESSING,
     problem: |_, size| Ok(Arc::new(StencilProblem::from_size(size)?)),
     plan: stencil,
 }];

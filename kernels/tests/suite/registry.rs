@@ -10,7 +10,7 @@ use cp2_host::DeviceOptions;
 use cp2_kernels::dsp::{MapOp, ReductionOp};
 use cp2_kernels::fft::FftPlanner;
 use cp2_kernels::registry::{self, PerformanceRow, Size};
-use cp2_machine::Machine;
+use cp2_machine::{Extensions, Machine};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -189,6 +189,29 @@ fn kernels_read_what_they_have_written() {
         }
     }
     assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
+}
+
+/// A kernel that says that its plans make no use of an extension costs the same with it.
+#[test]
+fn extensions_that_a_kernel_does_not_name_change_no_price() {
+    for name in ["vm7", "vm9"] {
+        let base = Machine::builtin(name).unwrap();
+        for kernel in registry::all() {
+            let others = Extensions::all() - kernel.extensions();
+            let others: Vec<String> = others.names().collect();
+            let changed = base.with_changes(&others.join("+")).unwrap();
+            // What belongs to an extension leaves with it.
+            let stripped = changed.without_extensions(changed.cp2.extensions);
+            assert_eq!(stripped.hash, base.hash);
+            let size = smallest_size(kernel);
+            let price = |machine: &Machine| {
+                let price = registry::price(kernel, &size, &Arc::new(machine.clone()));
+                let price = price.unwrap_or_else(|e| panic!("{}: {e}", kernel.name()));
+                price.map(|row| (row.cycles, row.figures.reference, row.limit))
+            };
+            assert_eq!(price(&base), price(&changed), "{}", kernel.name());
+        }
+    }
 }
 
 /// Generated kernels count their operations by class: where a unit does not take one every cycle, less than

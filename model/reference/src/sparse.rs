@@ -6,13 +6,9 @@
 //! indices with the values moves more, which is the format's cost.
 
 use crate::bound::Traffic;
-use crate::count::Count;
-use crate::fft::REAL;
+use crate::count::{Count, NumberFormat};
 use crate::figures::{Figures, Known, Plan};
 use cp2_machine::Machine;
-
-/// Floats of a quad.
-const QUAD: f64 = 4.0;
 
 /// Numbers that the entries of a matrix are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,29 +24,31 @@ pub enum SparseNumbers {
 }
 
 impl SparseNumbers {
-    /// Returns the bytes of a vector's number.
-    fn bytes(self) -> u128 {
+    /// Returns the format of the real numbers that values and vectors consist of.
+    fn format(self) -> NumberFormat {
         match self {
-            Self::Ones | Self::Real => REAL,
-            Self::Complex | Self::Double => 2 * REAL,
+            Self::Ones | Self::Real | Self::Complex => NumberFormat::Binary32,
+            Self::Double => NumberFormat::Binary64,
         }
     }
 
-    /// Returns the bytes of a value of the matrix.
+    /// Returns the bytes of a vector's number.
+    fn bytes(self) -> u128 {
+        let reals = if self == Self::Complex { 2 } else { 1 };
+        reals * u128::from(self.format().bytes())
+    }
+
+    /// Returns the bytes of one real number that values of the matrix are made of.
     fn value_bytes(self) -> u128 {
         match self {
             Self::Ones => 0,
-            Self::Real | Self::Complex => REAL,
-            Self::Double => 2 * REAL,
+            _ => u128::from(self.format().bytes()),
         }
     }
 
     /// Returns the real numbers of a quad.
     fn of_quad(self) -> f64 {
-        match self {
-            Self::Double => QUAD / 2.0,
-            _ => QUAD,
-        }
+        self.format().numbers_of_quad() as f64
     }
 
     /// Counts so many multiply-adds of single numbers.
@@ -67,7 +65,7 @@ impl SparseNumbers {
         let one = Count::default();
         match self {
             Self::Ones => Count {
-                adds: 1.0 / QUAD,
+                adds: 1.0 / self.of_quad(),
                 ..one
             },
             Self::Real | Self::Double => self.madds(1.0),
@@ -131,7 +129,13 @@ impl SparseProduct {
     #[must_use]
     pub fn figures(&self, machine: &Machine) -> Figures {
         let must = Traffic::bytes(self.values().saturating_add(self.ends()));
-        Figures::of(machine, must, self.count(), "the definition", "definition")
+        let known = Known {
+            count: self.count(),
+            method: "the definition".to_owned(),
+            source: "definition".to_owned(),
+        };
+        let plan = Plan::once(must);
+        Figures::least_of(self.numbers.format(), machine, must, &plan, [known])
     }
 }
 
@@ -343,13 +347,38 @@ impl SparseSolver {
             }
             .to_owned(),
         };
-        Figures::least(machine, must, &plan, [known])
+        Figures::least_of(self.numbers.format(), machine, must, &plan, [known])
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Numbers of binary64 take the units of binary64, however slow those of binary32 are.
+    #[test]
+    fn double_precision_is_counted_with_its_units() {
+        let cycles = |changes: &str| {
+            let machine = Machine::load(&format!("vm7+double{changes}"));
+            let machine = machine.unwrap_or_else(|e| panic!("{e}"));
+            let solver = SparseSolver::new(
+                SparseMethod::Cg,
+                1600,
+                [400_000; 2],
+                SparseNumbers::Double,
+                3,
+            );
+            let product = SparseProduct::new([1600; 2], 400_000, 0, SparseNumbers::Double, 1);
+            [solver.figures(&machine), product.figures(&machine)].map(|f| f.reference.get())
+        };
+        let base = cycles("");
+        let slow_singles = cycles("+cp2.interval.madd=40+cp2.interval.add=40");
+        assert_eq!(base, slow_singles);
+        let slow_doubles = cycles("+cp2.interval.double-madd=40+cp2.interval.double-add=40");
+        for (slow, base) in slow_doubles.into_iter().zip(base) {
+            assert!(slow > 5 * base, "{slow} {base}");
+        }
+    }
 
     /// A vector that exceeds local memory is moved ten times in an iteration of conjugate gradients, one that
     /// fits twice.

@@ -246,6 +246,9 @@ fn classes_follow_the_unit() {
             (Form::Butterfly, ..) => Class::Butterfly,
             (_, 1.., 1..) => Class::Madd,
             (_, 1.., 0) | (_, 0, 1..) => Class::Add,
+            (Form::LoadPair | Form::LoadQuad, ..) if row.requires == Extensions::EXCHANGE => {
+                Class::Neighbour
+            }
             (Form::LoadPair | Form::LoadQuad | Form::LoadDup, ..) => Class::Load,
             (Form::GatherPair | Form::GatherQuad | Form::GatherDup | Form::GatherWord, ..) => {
                 Class::Gather
@@ -253,6 +256,7 @@ fn classes_follow_the_unit() {
             (Form::RotatePair | Form::RotateQuad | Form::ExchangePair | Form::ExchangeQuad, ..) => {
                 Class::Exchange
             }
+            (Form::VoteQuad, ..) => Class::Vote,
             (Form::LoadWord | Form::LoadPairUnaligned | Form::LoadQuadUnaligned, ..) => {
                 Class::Unaligned
             }

@@ -3,37 +3,63 @@
 use cp2_asm::Program;
 use cp2_asm::analysis::SteadyLoop;
 use cp2_asm::issue::WaitOn;
-use cp2_machine::Class;
+use cp2_machine::{Class, Extensions};
 use std::fmt::Write as _;
 
-/// Explanation of the letters.
-pub(super) const LEGEND: &str = concat!(
-    "  # issues; waits for a result of i integer, a add, m madd, b butterfly, e elementary, l load, g gather,\n",
-    "  w unaligned, r exchange, d double-add, f double-madd, z double-complex, o error, s scalar-load, x scalar;\n",
-    "  u waits for a busy unit; - the body starts again\n"
-);
+/// Columns of a line of the legend.
+const WIDTH: usize = 110;
+
+/// Explains the letters of the units that a machine with these extensions has.
+pub(super) fn explain_letters(extensions: Extensions) -> String {
+    let units = Class::ALL
+        .into_iter()
+        .filter(|class| extensions.contains(class.requires()) && *class != Class::Control);
+    let mut text = String::new();
+    let mut line = "  # issues; waits for a result of".to_owned();
+    for (i, class) in units.enumerate() {
+        let unit = format!(" {} {}", class_letter(class), class.name());
+        if i > 0 {
+            line.push(',');
+        }
+        if line.len() + unit.len() > WIDTH {
+            text += &line;
+            text.push('\n');
+            line = " ".to_owned();
+        }
+        line += &unit;
+    }
+    text += &line;
+    text += ";\n  u waits for a busy unit; - the body starts again\n";
+    text
+}
 
 fn letter(on: WaitOn) -> char {
     match on {
         WaitOn::Unit(_) => 'u',
-        WaitOn::Operand { producer, .. } => match producer {
-            Class::Integer => 'i',
-            Class::Add => 'a',
-            Class::Madd => 'm',
-            Class::Butterfly => 'b',
-            Class::Elementary => 'e',
-            Class::DoubleAdd => 'd',
-            Class::DoubleMadd => 'f',
-            Class::DoubleComplex => 'z',
-            Class::Error => 'o',
-            Class::Load => 'l',
-            Class::Gather => 'g',
-            Class::Unaligned => 'w',
-            Class::Exchange => 'r',
-            Class::ScalarLoad => 's',
-            Class::Scalar => 'x',
-            Class::Control => 'c',
-        },
+        WaitOn::Operand { producer, .. } => class_letter(producer),
+    }
+}
+
+fn class_letter(class: Class) -> char {
+    match class {
+        Class::Integer => 'i',
+        Class::Add => 'a',
+        Class::Madd => 'm',
+        Class::Butterfly => 'b',
+        Class::Elementary => 'e',
+        Class::DoubleAdd => 'd',
+        Class::DoubleMadd => 'f',
+        Class::DoubleComplex => 'z',
+        Class::Error => 'o',
+        Class::Load => 'l',
+        Class::Gather => 'g',
+        Class::Unaligned => 'w',
+        Class::Exchange => 'r',
+        Class::Neighbour => 'n',
+        Class::Vote => 'v',
+        Class::ScalarLoad => 's',
+        Class::Scalar => 'x',
+        Class::Control => 'c',
     }
 }
 

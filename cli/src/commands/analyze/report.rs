@@ -89,7 +89,8 @@ pub(super) fn text(programs: &[AnalyzedProgram], only: Option<&str>, draw: bool)
         }
     }
     if draw {
-        text += diagram::LEGEND;
+        let extensions = programs.iter().map(|p| p.machine.cp2.extensions);
+        text += &diagram::explain_letters(extensions.collect());
     }
     text
 }

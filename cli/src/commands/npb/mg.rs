@@ -143,10 +143,10 @@ impl Subject {
         })
     }
 
-    /// Checks that this computer has the memory. Each point, with its share of the coarser grids, is in four arrays of
-    /// the problem's precision and four of double precision.
+    /// Checks that this computer has the memory. Each point, with its share of the coarser grids, is in arrays of the
+    /// problem's precision and in arrays of the reference, whose numbers have twice the bytes.
     fn check_memory(&self) -> Result<(), CommandFailure> {
-        let each = 44 + 14 * self.problem.precision().bytes();
+        let each = 25 * self.problem.precision().bytes();
         let bytes = each * self.problem.count() as u64;
         Ok(memory::check_memory(self.problem.title(), bytes)?)
     }

@@ -23,11 +23,12 @@ fn hash_inputs<'a>(
             about,
             fact,
             inferred,
-            sizes,
+            precision,
             ..
         } = proposal;
+        let precision = precision.map_or(String::new(), |p| p.to_string());
         text += &format!(
-            "{name}\n{sizes}\n{about}\n{fact}\n{inferred}\n{}\n{}\n",
+            "{name}\n{precision}\n{about}\n{fact}\n{inferred}\n{}\n{}\n",
             before.hash, after.hash
         );
     }

@@ -7,6 +7,7 @@ use crate::progress;
 use cp2_host::DeviceOptions;
 use cp2_kernels::registry::{self, Kernel, KernelError, PricedRow, Size};
 use cp2_machine::Machine;
+use cp2_problems::npb::Precision;
 use cp2_reference::Rival;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -27,19 +28,22 @@ impl std::fmt::Display for RowName {
 }
 
 impl RowName {
-    /// Returns the row with other values of parameters, given as `NAME=VALUE ..`.
-    pub(super) fn with_values(&self, values: &str) -> Result<Self, RowRefusal> {
-        if values.is_empty() {
+    /// Returns the row in the precision of a proposal, if it has one.
+    pub(super) fn with_precision(&self, precision: Option<Precision>) -> Result<Self, RowRefusal> {
+        let Some(precision) = precision else {
             return Ok(self.clone());
-        }
-        let size = Size::parse(self.kernel.parameters(), &format!("{} {values}", self.size));
-        match size {
+        };
+        let value = format!("{} {}={precision}", self.size, Precision::PARAMETER.name);
+        match Size::parse(self.kernel.parameters(), &value) {
             Ok(size) => Ok(Self {
                 kernel: self.kernel,
                 size,
             }),
             Err(_) => Err(RowRefusal {
-                reason: format!("no kernel of {} has {values}", self.kernel.name()),
+                reason: format!(
+                    "{} has no kernel in {precision} precision",
+                    self.kernel.name()
+                ),
                 exit: 0,
             }),
         }
@@ -112,6 +116,11 @@ pub(crate) fn parse_row(text: &str) -> Result<RowName, CommandFailure> {
             names.join(", ")
         ))
     })?;
+    // Words and sizes that the problem cannot have are no row.
+    let problem = kernel.problem(&size);
+    problem.map_err(|e| {
+        CommandFailure::input(format!("{text}: {}", shorten_reason(&e.to_string())))
+    })?;
     Ok(RowName { kernel, size })
 }
 
@@ -157,6 +166,20 @@ pub(crate) enum CycleSource {
     Run,
     /// The price of the job, which takes a small part of the time; a run where the job has no price.
     Price,
+}
+
+/// Returns the machine for which a row is priced: without the extensions that no plan of the kernel makes use of, so
+/// that machines which differ in these alone share a price. A run takes the machine as it is.
+pub(super) fn strip_machine(
+    source: CycleSource,
+    row: &RowName,
+    machine: &Arc<Machine>,
+) -> Arc<Machine> {
+    let idle = machine.cp2.extensions - row.kernel.extensions();
+    match source {
+        CycleSource::Price if !idle.is_empty() => Arc::new(machine.without_extensions(idle)),
+        CycleSource::Run | CycleSource::Price => machine.clone(),
+    }
 }
 
 /// A row on a machine.
@@ -387,7 +410,14 @@ mod tests {
         let rows = select_rows(Some("fft:n=64:batch=3,fft,fft")).unwrap_or_default();
         assert_eq!(rows[0].to_string(), "fft n=64 batch=3");
         assert_eq!(rows.len(), 10);
-        for wrong in ["ftf", "fft:m=3", "fft:n=x", ""] {
+        for wrong in [
+            "ftf",
+            "fft:m=3",
+            "fft:n=x",
+            "",
+            "npb-mg:precision=quad",
+            "stencil:edge=no",
+        ] {
             assert!(select_rows(Some(wrong)).is_err(), "{wrong}");
         }
     }

@@ -3,7 +3,9 @@
 use crate::commands::text;
 use crate::io::read_small;
 use crate::outcome::CommandFailure;
-use serde::Deserialize;
+use cp2_problems::npb::Precision;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use std::path::Path;
 
 /// Largest file of proposals accepted.
@@ -20,9 +22,9 @@ pub(super) struct Proposal {
     pub(super) name: String,
     /// Changes of a machine, as they stand behind its name.
     pub(super) changes: String,
-    /// Values of parameters of sizes that rows have with the proposal, as `NAME=VALUE ..`; empty if rows stay the same.
-    #[serde(default)]
-    pub(super) sizes: String,
+    /// Precision in which rows compute with the proposal; none if rows stay the same.
+    #[serde(default, deserialize_with = "read_precision")]
+    pub(super) precision: Option<Precision>,
     /// Description in one line.
     #[serde(default)]
     pub(super) about: String,
@@ -47,14 +49,20 @@ struct ProposalFile {
     combinations: Vec<String>,
 }
 
+/// Reads the name of a precision.
+fn read_precision<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<Precision>, D::Error> {
+    let name = String::deserialize(reader)?;
+    name.parse().map(Some).map_err(D::Error::custom)
+}
+
 /// Reads proposals: the single ones, then the combinations.
-fn read(source: &str) -> Result<Vec<Proposal>, toml::de::Error> {
-    let file = toml::from_str::<ProposalFile>(source)?;
+fn read(source: &str) -> Result<Vec<Proposal>, String> {
+    let file: ProposalFile = toml::from_str(source).map_err(|e| e.to_string())?;
     let combinations = file.combinations.iter();
-    let combined: Vec<Proposal> = combinations
+    let combined: Result<Vec<Proposal>, String> = combinations
         .map(|item| combine(item, &file.proposal))
         .collect();
-    Ok([file.proposal, combined].concat())
+    Ok([file.proposal, combined?].concat())
 }
 
 /// Returns the catalogue.
@@ -88,7 +96,8 @@ pub(super) fn select_proposals(option: &str) -> Result<Vec<Proposal>, CommandFai
                 "--proposals {option}: a name is empty; expected names or changes with commas between them"
             )));
         }
-        let proposal = combine(item, &known);
+        let proposal = combine(item, &known)
+            .map_err(|e| CommandFailure::input(format!("--proposals {option}: {e}")))?;
         if !all.iter().any(|one| one.name == proposal.name) {
             all.push(proposal);
         }
@@ -97,9 +106,16 @@ pub(super) fn select_proposals(option: &str) -> Result<Vec<Proposal>, CommandFai
 }
 
 /// Returns the proposal of a text such as `dmem-x2+dma.granule=4B`.
-fn combine(item: &str, known: &[Proposal]) -> Proposal {
+fn combine(item: &str, known: &[Proposal]) -> Result<Proposal, String> {
     let parts: Vec<Proposal> = item.split('+').map(|part| single(part, known)).collect();
-    match parts.as_slice() {
+    let mut precisions = parts.iter().filter_map(|part| part.precision);
+    let precision = precisions.next();
+    if let (Some(one), Some(other)) = (precision, precisions.find(|p| Some(*p) != precision)) {
+        return Err(format!(
+            "`{item}` combines rows in {one} with rows in {other} precision; expected one precision"
+        ));
+    }
+    Ok(match parts.as_slice() {
         [one] => one.clone(),
         parts => {
             let join = |text: fn(&Proposal) -> &str, between: &str| {
@@ -109,14 +125,14 @@ fn combine(item: &str, known: &[Proposal]) -> Proposal {
             Proposal {
                 name: join(|p| &p.name, "+"),
                 changes: join(|p| &p.changes, "+"),
-                sizes: join(|p| &p.sizes, " "),
+                precision,
                 about: join(|p| &p.about, "; "),
                 fact: join(|p| &p.fact, "; "),
                 inferred: join(|p| &p.inferred, "; "),
                 parts: parts.iter().map(|p| p.name.clone()).collect(),
             }
         }
-    }
+    })
 }
 
 fn single(part: &str, known: &[Proposal]) -> Proposal {
@@ -124,7 +140,7 @@ fn single(part: &str, known: &[Proposal]) -> Proposal {
     found.cloned().unwrap_or_else(|| Proposal {
         name: part.to_owned(),
         changes: part.to_owned(),
-        sizes: String::new(),
+        precision: None,
         about: String::new(),
         fact: String::new(),
         inferred: "given on the command line".to_owned(),
@@ -164,5 +180,14 @@ mod tests {
         assert_eq!(both.changes, "cp2.dmem=x2+dma.granule=4B");
         assert_eq!(both.parts, ["dmem-x2", "dma.granule=4B"]);
         assert!(select_proposals("dmem-x2,,granule-4").is_err());
+        // One precision may be named twice.
+        assert_eq!(
+            select("double+dmem-x2")[0].precision,
+            Some(Precision::Double)
+        );
+        assert_eq!(
+            select("double+double")[0].precision,
+            Some(Precision::Double)
+        );
     }
 }

@@ -100,6 +100,12 @@ pub(super) fn description(trial: &ProposalTrial, weights: Option<&CostWeights>) 
     add("what", &one.about);
     add("fact", &one.fact);
     add("assumed", &one.inferred);
+    if let Some(precision) = one.precision {
+        add(
+            "rows with it",
+            &format!("in {precision} precision, where the kernel has that"),
+        );
+    }
     for cost in &trial.costs {
         add(
             "cost",
@@ -250,6 +256,7 @@ pub(super) fn object(report: &WhatifReport<'_>) -> Value {
                 "changes": trial.proposal.changes,
                 "kernel": line.row.kernel.name(),
                 "size": line.row.size.to_string(),
+                "changed_size": line.changed.as_ref().map(|row| row.size.to_string()),
                 "machine": trial.base.name,
                 "machine_hash": trial.base.hash,
                 "changed_hash": trial.machine.hash,

@@ -135,7 +135,7 @@ pub(super) fn class_of(judged: &Judgement) -> Option<VerdictClass> {
 /// Describes the rules of the verdicts in one line.
 pub(super) fn rules() -> String {
     format!(
-        "gains: speed-up of {GAIN} or more; no kernel uses it: less, and the reference gains {UNUSED} times as much; \
+        "gains: speed-up of {GAIN} or more; no kernel uses it: less, and the reference gains {GAIN} or more and {UNUSED} times as much as the kernel; \
          software would do: the speed-up over the best base plan that is counted (own) is below a third of the gain"
     )
 }

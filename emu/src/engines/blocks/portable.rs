@@ -156,6 +156,8 @@ impl WordCall {
                     step.run = word_functions::guard(word.computes, host);
                 }
             }
+            // The reference step runs them: see `trace_words`.
+            Action::Mask(_) | Action::Vote(_) => step.run = word_functions::refuse(host),
             Action::Nop => {}
         }
         step
@@ -170,6 +172,7 @@ impl WordCall {
             | Data::LoadWord { first }
             | Data::StoreWord { first }
             | Data::LoadUnaligned { first, .. }
+            | Data::LoadNeighbour { first, .. }
             | Data::StoreUnaligned { first, .. } => self.row = RegisterRow::from_pair(first),
             Data::LoadScalars { first, count } => (self.first, self.count) = (first.0, count),
         }

@@ -177,7 +177,8 @@ impl TraceWords {
                 _ => None,
             };
             use ControlOp as C;
-            if matches!(control, Some(C::Stop | C::Wait { .. } | C::Signal { .. })) {
+            let leaves = matches!(control, Some(C::Stop | C::Wait { .. } | C::Signal { .. }));
+            if leaves || matches!(word.action, Action::Mask(_) | Action::Vote(_)) {
                 break BlockEnd::Falls;
             }
             let index = text.words.len();
@@ -293,8 +294,10 @@ impl TraceWords {
             place.steps = steps.len() as u32;
             let acts = match word.action {
                 Action::Memory(_) | Action::Scalar(_) | Action::Exchange(_) => true,
-                // A branch at the end is executed by the engine.
-                Action::Control(_) | Action::Nop => word.expect.is_some(),
+                // A branch at the end is executed by the engine, masks and votes by its reference step.
+                Action::Control(_) | Action::Mask(_) | Action::Vote(_) | Action::Nop => {
+                    word.expect.is_some()
+                }
             };
             if acts || word.computes {
                 steps.push(WordCall::new(word, i, guards));

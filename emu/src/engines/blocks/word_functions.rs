@@ -7,7 +7,7 @@ use super::section_lanes::Wide;
 use crate::alu::PlainAlu;
 use crate::core::Guest;
 use crate::core::layout::{COLUMNS, DmemLine, LINE_LANES, Lane, PAIR, RegisterFile, Shared};
-use crate::semantics::action::{Data, ExchangeOp, ScalarOp, Source};
+use crate::semantics::action::{Data, ExchangeOp, Neighbour, ScalarOp, Source};
 use crate::semantics::scalar::Binary;
 use crate::semantics::{arith, exchange, scalar};
 use cp2_asm::isa::{AddressOperand, Mode, Op, SCALARS, Scalar};
@@ -60,6 +60,7 @@ impl MemoryWord {
             Data::Store { .. }
             | Data::StoreWord { .. }
             | Data::LoadUnaligned { .. }
+            | Data::LoadNeighbour { .. }
             | Data::StoreUnaligned { .. }
             | Data::LoadScalars { .. } => self.select_body::<Refuse>(),
         }
@@ -90,6 +91,15 @@ impl MemoryWord {
             }
             (Data::LoadUnaligned { .. }, _) => {
                 self.select_body::<UnalignedLoad<MODE, QUAD, QUAD>>()
+            }
+            (Data::LoadNeighbour { count, from, .. }, _) => {
+                const NEXT: bool = true;
+                match (count, from) {
+                    (1, Neighbour::Next) => self.select_body::<NeighbourLoad<MODE, NEXT, PAIR>>(),
+                    (1, _) => self.select_body::<NeighbourLoad<MODE, { !NEXT }, PAIR>>(),
+                    (_, Neighbour::Next) => self.select_body::<NeighbourLoad<MODE, NEXT, QUAD>>(),
+                    (..) => self.select_body::<NeighbourLoad<MODE, { !NEXT }, QUAD>>(),
+                }
             }
             (Data::StoreWord { .. }, _) => self.select_body::<UnalignedStore<MODE, WORD>>(),
             (Data::StoreUnaligned { count: 1, .. }, _) => {
@@ -209,6 +219,33 @@ impl<const MODE: u8, const WORDS: usize, const LANES: usize> PairedMemoryOperati
     }
 }
 
+/// A load from the section beside: the next one, or the one before.
+struct NeighbourLoad<const MODE: u8, const NEXT: bool, const WORDS: usize>;
+
+impl<const MODE: u8, const NEXT: bool, const WORDS: usize> PairedMemoryOperation
+    for NeighbourLoad<MODE, NEXT, WORDS>
+{
+    const BEFORE: bool = false;
+
+    #[inline(always)]
+    fn run(step: &WordCall, guest: &mut Guest<'_>, compute: impl FnOnce(&mut Guest<'_>)) -> bool {
+        let Some(value) = fetch::<MODE, WORDS>(step, guest.dmem, &mut guest.registers.scalars)
+        else {
+            return false;
+        };
+        let mut value = *value;
+        for lane in &mut value {
+            match NEXT {
+                true => lane.rotate_left(1),
+                false => lane.rotate_right(1),
+            }
+        }
+        compute(guest);
+        arrive::<WORDS, WORDS>(step, &mut guest.registers.file, &value);
+        true
+    }
+}
+
 /// A load at addresses that the sections form themselves.
 struct OwnAddressLoad<const WORDS: usize, const LANES: usize>;
 
@@ -301,6 +338,11 @@ pub(super) fn exchange(op: ExchangeOp, host: Option<Avx>) -> WordFunction {
         (true, 1) => WordFunction::select_host::<SingleMemoryOperation<Cross<true, PAIR>>>(host),
         (true, _) => WordFunction::select_host::<SingleMemoryOperation<Cross<true, QUAD>>>(host),
     }
+}
+
+/// Selects the function of a word that only the reference step runs.
+pub(super) fn refuse(host: Option<Avx>) -> WordFunction {
+    WordFunction::select_host::<SingleMemoryOperation<Refuse>>(host)
 }
 
 /// A movement of `LANES` lanes between sections.

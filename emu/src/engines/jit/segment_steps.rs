@@ -211,7 +211,11 @@ impl FirstPass {
                 step.access = access;
             }
             Action::Scalar(op) => self.compute(op),
-            Action::Control(_) | Action::Exchange(_) | Action::Nop => {}
+            Action::Control(_)
+            | Action::Exchange(_)
+            | Action::Mask(_)
+            | Action::Vote(_)
+            | Action::Nop => {}
         }
         step.late = std::mem::take(&mut self.pending);
         self.out.steps.push(step);

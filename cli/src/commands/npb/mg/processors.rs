@@ -22,8 +22,14 @@ use cp2_problems::{Element, NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Bytes of host memory of a point: measured on 2 to 1,024 processors, with a margin.
-const POINT: u64 = 64;
+/// Returns the bytes of host memory of a point, measured on 2 to 1,024 processors, with a margin: arrays of the precision,
+/// and those of the reference, whose numbers are wider.
+fn point_bytes(precision: Precision) -> u64 {
+    match precision {
+        Precision::Single => 64,
+        Precision::Double => 160,
+    }
+}
 
 /// Bytes of the norms behind a processor's values.
 const NORMS: usize = 16;
@@ -56,7 +62,8 @@ fn compute<T: Element + MemoryElement>(
     let count = session.processors();
     let subject = args.subject()?;
     let problem = &subject.problem;
-    let bytes = session.memory_beside_arrays() + POINT * problem.count() as u64;
+    let bytes =
+        session.memory_beside_arrays() + point_bytes(args.precision) * problem.count() as u64;
     check_memory(problem.title(), bytes)?;
     let request = args.split_request();
     MultigridPlan::check_splits(problem, count, &request).map_err(CommandFailure::input)?;
