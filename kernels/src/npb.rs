@@ -13,6 +13,7 @@ pub use ft::FT_OPERATORS;
 pub(crate) use ft::ft;
 
 use crate::registry::{Entry, SizeParameter};
+use cp2_machine::Extensions;
 use cp2_problems::npb::cg::CgProblem;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::npb::{FtProblem, Precision};
@@ -24,7 +25,17 @@ use std::sync::Arc;
 pub fn number_format(precision: Precision) -> NumberFormat {
     match precision {
         Precision::Single => NumberFormat::Binary32,
+        Precision::DoubleSingle => NumberFormat::DoubleSingle,
         Precision::Double => NumberFormat::Binary64,
+    }
+}
+
+/// Returns the extensions that a machine needs to compute in a precision. An extension has the name of its precision.
+pub(crate) fn needed_extensions(precision: Precision) -> Extensions {
+    match precision {
+        Precision::Single => Extensions::empty(),
+        Precision::DoubleSingle => Extensions::DOUBLE_SINGLE,
+        Precision::Double => Extensions::DOUBLE,
     }
 }
 

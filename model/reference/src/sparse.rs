@@ -23,6 +23,9 @@ pub enum SparseNumbers {
     Real,
     /// Real numbers in binary64, on machines with `double`.
     Double,
+    /// Real numbers as sums of two binary32, on machines with `double-single`. A multiply-add counts as one on the upper
+    /// parts, which is a lower bound of every sequence of operations that computes it.
+    DoubleSingle,
     /// Complex numbers; vectors are complex too.
     Complex,
 }
@@ -32,7 +35,7 @@ impl SparseNumbers {
     fn bytes(self) -> u128 {
         match self {
             Self::Ones | Self::Real => REAL,
-            Self::Complex | Self::Double => 2 * REAL,
+            Self::Complex | Self::Double | Self::DoubleSingle => 2 * REAL,
         }
     }
 
@@ -41,11 +44,11 @@ impl SparseNumbers {
         match self {
             Self::Ones => 0,
             Self::Real | Self::Complex => REAL,
-            Self::Double => 2 * REAL,
+            Self::Double | Self::DoubleSingle => 2 * REAL,
         }
     }
 
-    /// Returns the real numbers of a quad.
+    /// Returns the real numbers that an operation on a quad computes.
     fn of_quad(self) -> f64 {
         match self {
             Self::Double => QUAD / 2.0,
@@ -70,7 +73,7 @@ impl SparseNumbers {
                 adds: 1.0 / QUAD,
                 ..one
             },
-            Self::Real | Self::Double => self.madds(1.0),
+            Self::Real | Self::Double | Self::DoubleSingle => self.madds(1.0),
             Self::Complex => Count {
                 products: 1.0,
                 ..one

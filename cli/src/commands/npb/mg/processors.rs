@@ -38,6 +38,7 @@ pub(super) fn run(
     let transport = ranks.transport();
     let outcome = match args.precision {
         Precision::Single => compute::<f32>(args, machine, json, transport)?,
+        Precision::DoubleSingle => compute::<[f32; 2]>(args, machine, json, transport)?,
         Precision::Double => compute::<f64>(args, machine, json, transport)?,
     };
     ranks.finish();
