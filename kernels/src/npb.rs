@@ -25,7 +25,17 @@ use std::sync::Arc;
 pub fn number_format(precision: Precision) -> NumberFormat {
     match precision {
         Precision::Single => NumberFormat::Binary32,
+        Precision::DoubleSingle => NumberFormat::DoubleSingle,
         Precision::Double => NumberFormat::Binary64,
+    }
+}
+
+/// Returns the extensions that a machine needs to compute in a precision. An extension has the name of its precision.
+pub(crate) fn needed_extensions(precision: Precision) -> Extensions {
+    match precision {
+        Precision::Single => Extensions::empty(),
+        Precision::DoubleSingle => Extensions::DOUBLE_SINGLE,
+        Precision::Double => Extensions::DOUBLE,
     }
 }
 
@@ -51,7 +61,8 @@ const KERNELS: [Entry; 3] = [
         ),
         extensions: Extensions::SECTION_ADDRESSING
             .union(Extensions::WORD_ADDRESSING)
-            .union(Extensions::DOUBLE),
+            .union(Extensions::DOUBLE)
+            .union(Extensions::DOUBLE_SINGLE),
         problem: |_, size| Ok(Arc::new(CgProblem::from_size(size)?)),
         plan: cg,
     },
@@ -87,7 +98,7 @@ const KERNELS: [Entry; 3] = [
         ],
         sizes: &["64 2", "128 2"],
         below: None,
-        extensions: Extensions::DOUBLE,
+        extensions: Extensions::DOUBLE.union(Extensions::DOUBLE_SINGLE),
         problem: |_, size| Ok(Arc::new(MgProblem::from_size(size)?)),
         plan: mg::solve,
     },

@@ -219,6 +219,8 @@ fn is_finite(input: &NamedArrays) -> bool {
         Values::F64(x) => x.iter().all(|x| x.is_finite()),
         Values::Complex64(x) => x.iter().all(|x| x.is_finite()),
         Values::Complex128(x) => x.iter().all(|x| x.is_finite()),
+        Values::DoubleSingle(x) => x.iter().flatten().all(|x| x.is_finite()),
+        Values::ComplexDoubleSingle(x) => x.iter().flatten().flatten().all(|x| x.is_finite()),
         _ => true,
     })
 }

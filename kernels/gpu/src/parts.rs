@@ -176,6 +176,8 @@ fn join(forms: &[ArrayForm], pieces: &[ItemRange<'_>]) -> Result<NamedArrays, Da
         Kind::F64 => join_array::<f64>(all, form, pieces),
         Kind::Complex64 => join_array::<Complex32>(all, form, pieces),
         Kind::Complex128 => join_array::<Complex64>(all, form, pieces),
+        Kind::DoubleSingle => join_array::<[f32; 2]>(all, form, pieces),
+        Kind::ComplexDoubleSingle => join_array::<[[f32; 2]; 2]>(all, form, pieces),
         Kind::I32 => join_array::<i32>(all, form, pieces),
         Kind::U32 => join_array::<u32>(all, form, pieces),
         Kind::U8 => join_array::<u8>(all, form, pieces),

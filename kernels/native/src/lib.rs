@@ -68,6 +68,12 @@ impl Backend for Native {
         let ready = TABLE.iter().find_map(|row| row(problem));
         match ready {
             Some(ready) => Ok(Box::new(ready)),
+            None if npb::has_other_numbers(problem) => Err(Refusal::Unfit {
+                backend: self.name(),
+                problem: problem.title(),
+                source: "rustfft has no double-single numbers; take single or double precision"
+                    .into(),
+            }),
             None => Err(Refusal::Unknown {
                 backend: self.name(),
                 problem: problem.name(),

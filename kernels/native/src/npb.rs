@@ -5,7 +5,7 @@ use crate::fft::columns;
 use cp2_problems::fft::TransformDirection;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_problems::npb::{FtProblem, Precision};
-use cp2_problems::{Element, NamedArrays, Problem};
+use cp2_problems::{DoubleSingle, Element, NamedArrays, Problem};
 use cp2_rustfft::{Fft, FftDirection, FftNum};
 use num_complex::{Complex, Complex64};
 use std::sync::Arc;
@@ -17,6 +17,7 @@ pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
     Some(NativeProblem::new(
         match problem.precision() {
             Precision::Single => "plain loops in single precision",
+            Precision::DoubleSingle => "plain loops in double-single precision",
             Precision::Double => "plain loops in double precision",
         },
         move |input| {
@@ -25,6 +26,14 @@ pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
                     let v = input.get_sized::<f32>("v", problem.count())?;
                     let solution = problem.solve::<f32>(v);
                     let u = solution.u.into_points();
+                    (NamedArrays::from_array("u", &shape, u), solution.norms)
+                }
+                Precision::DoubleSingle => {
+                    let v: &[[f32; 2]] = input.get_sized("v", problem.count())?;
+                    let v: Vec<DoubleSingle> = v.iter().map(|&x| x.into()).collect();
+                    let solution = problem.solve::<DoubleSingle>(&v);
+                    let u = solution.u.into_points().into_iter();
+                    let u = u.map(<[f32; 2]>::from).collect();
                     (NamedArrays::from_array("u", &shape, u), solution.norms)
                 }
                 Precision::Double => {
@@ -42,14 +51,23 @@ pub(crate) fn mg(problem: &dyn Problem) -> Option<NativeProblem> {
 /// Prepares FT: every step multiplies the transform of the field by its factors and transforms it back.
 pub(crate) fn ft(problem: &dyn Problem) -> Option<NativeProblem> {
     let problem = problem.downcast_ref::<FtProblem>()?.clone();
-    Some(match problem.precision() {
+    match problem.precision() {
         Precision::Single => {
-            prepare_ft(problem, cp2_rustfft::single, "rustfft in single precision")
+            let recipe = "rustfft in single precision";
+            Some(prepare_ft(problem, cp2_rustfft::single, recipe))
         }
+        Precision::DoubleSingle => None,
         Precision::Double => {
-            prepare_ft(problem, cp2_rustfft::double, "rustfft in double precision")
+            let recipe = "rustfft in double precision";
+            Some(prepare_ft(problem, cp2_rustfft::double, recipe))
         }
-    })
+    }
+}
+
+/// Returns true for a problem of a known kind whose numbers rustfft does not have: FT in double-single precision.
+pub(crate) fn has_other_numbers(problem: &dyn Problem) -> bool {
+    let ft = problem.downcast_ref::<FtProblem>();
+    ft.is_some_and(|ft| ft.precision() == Precision::DoubleSingle)
 }
 
 /// Prepares FT with numbers of a type, whose transforms `plan` makes.

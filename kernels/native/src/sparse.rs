@@ -5,11 +5,12 @@ use crate::fft::wrap_output;
 use cp2_problems::npb::Precision;
 use cp2_problems::npb::cg::{CgProblem, Iterated};
 use cp2_problems::sparse::{PowerProblem, SolveProblem, SparseMatrix, SpmvProblem};
-use cp2_problems::{Element, NamedArrays, Problem};
+use cp2_problems::{DoubleSingle, Element, NamedArrays, Problem};
 use num_complex::Complex32;
 use std::ops::{AddAssign, Mul};
 
 const RECIPE: &str = "plain loops in single precision";
+const DOUBLE_SINGLE_RECIPE: &str = "plain loops in double-single precision";
 const DOUBLE_RECIPE: &str = "plain loops in double precision";
 
 /// Prepares products of a matrix with vectors.
@@ -83,6 +84,7 @@ pub(crate) fn inverse_iterations(problem: &dyn Problem) -> Option<NativeProblem>
     let problem = problem.downcast_ref::<CgProblem>()?.clone();
     let recipe = match problem.precision() {
         Precision::Single => RECIPE,
+        Precision::DoubleSingle => DOUBLE_SINGLE_RECIPE,
         Precision::Double => DOUBLE_RECIPE,
     };
     Some(NativeProblem::new(recipe, move |input| {
@@ -91,6 +93,17 @@ pub(crate) fn inverse_iterations(problem: &dyn Problem) -> Option<NativeProblem>
             Precision::Single => {
                 let x = input.get_sized::<f32>("x", rows)?;
                 name_results(problem.solve::<f32>(x))
+            }
+            Precision::DoubleSingle => {
+                let x: &[[f32; 2]] = input.get_sized("x", rows)?;
+                let x: Vec<DoubleSingle> = x.iter().map(|&x| x.into()).collect();
+                let found = problem.solve::<DoubleSingle>(&x);
+                name_results(Iterated {
+                    zeta: found.zeta,
+                    rnorm: found.rnorm,
+                    norms: found.norms,
+                    x: found.x.into_iter().map(<[f32; 2]>::from).collect(),
+                })
             }
             Precision::Double => {
                 let x = input.get_sized::<f64>("x", rows)?;

@@ -14,6 +14,10 @@ pub enum Kind {
     Complex64,
     /// Complex numbers of two [`Kind::F64`], real part first.
     Complex128,
+    /// Real numbers as sums of two [`Kind::F32`], upper part first, see [`DoubleSingle`](crate::DoubleSingle).
+    DoubleSingle,
+    /// Complex numbers of two [`Kind::DoubleSingle`], real part first.
+    ComplexDoubleSingle,
     /// Signed integers of 4 bytes.
     I32,
     /// Unsigned integers of 4 bytes.
@@ -29,6 +33,8 @@ impl fmt::Display for Kind {
             Self::F64 => "float64",
             Self::Complex64 => "complex64",
             Self::Complex128 => "complex128",
+            Self::DoubleSingle => "double-single",
+            Self::ComplexDoubleSingle => "complex double-single",
             Self::I32 => "int32",
             Self::U32 => "uint32",
             Self::U8 => "uint8",
@@ -47,6 +53,10 @@ pub enum Values {
     Complex64(Vec<Complex32>),
     /// Elements of [`Kind::Complex128`].
     Complex128(Vec<Complex64>),
+    /// Elements of [`Kind::DoubleSingle`].
+    DoubleSingle(Vec<[f32; 2]>),
+    /// Elements of [`Kind::ComplexDoubleSingle`].
+    ComplexDoubleSingle(Vec<[[f32; 2]; 2]>),
     /// Elements of [`Kind::I32`].
     I32(Vec<i32>),
     /// Elements of [`Kind::U32`].
@@ -63,6 +73,8 @@ macro_rules! each {
             Values::F64($v) => $what,
             Values::Complex64($v) => $what,
             Values::Complex128($v) => $what,
+            Values::DoubleSingle($v) => $what,
+            Values::ComplexDoubleSingle($v) => $what,
             Values::I32($v) => $what,
             Values::U32($v) => $what,
             Values::U8($v) => $what,
@@ -143,6 +155,8 @@ element! {
     f64, F64, self => [self];
     Complex32, Complex64, self => [self.re, self.im];
     Complex64, Complex128, self => [self.re, self.im];
+    [f32; 2], DoubleSingle, self => [self[0], self[1]];
+    [[f32; 2]; 2], ComplexDoubleSingle, self => [self[0][0], self[0][1], self[1][0], self[1][1]];
     i32, I32, self => [self];
     u32, U32, self => [self];
     u8, U8, self => [self];

@@ -54,6 +54,7 @@ pub mod chain;
 pub mod conv;
 mod data;
 mod double_double;
+mod double_single;
 mod error;
 pub mod fft;
 pub mod himeno;
@@ -76,6 +77,7 @@ pub use backend::{
 };
 pub use case::Case;
 pub use data::{Array, DataError, Element, Kind, NamedArrays, Values};
+pub use double_single::{DoubleSingle, join_double, split_double};
 pub use error::ProblemError;
 pub use judging::judged;
 pub use kinds::{KINDS, MakeProblem, ProblemKind};

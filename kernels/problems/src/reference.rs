@@ -1,6 +1,7 @@
 //! The exact output of a problem, and the errors that an output may have.
 
 use crate::data::{Array, NamedArrays, Values};
+use crate::double_single::{join_complex, join_double};
 use crate::verdict::{PartVerdict, Tally, Verdict};
 use crate::widen;
 use num_complex::Complex64;
@@ -101,6 +102,10 @@ impl Reference {
                 Values::F64(x) => Exact::Real(x.clone()),
                 Values::Complex64(x) => Exact::Complex(x.iter().map(|&z| widen(z)).collect()),
                 Values::Complex128(x) => Exact::Complex(x.clone()),
+                Values::DoubleSingle(x) => Exact::Real(x.iter().map(|&x| join_double(x)).collect()),
+                Values::ComplexDoubleSingle(x) => {
+                    Exact::Complex(x.iter().map(|&z| join_complex(z)).collect())
+                }
                 others => Exact::Same(others.clone()),
             };
             let exact = match &expected.exact {
@@ -165,6 +170,12 @@ impl ExpectedArray {
                 complex(x, &mut y.iter().map(|&y| widen(y)), add)
             }
             (Exact::Complex(x), Values::Complex128(y)) => complex(x, &mut y.iter().copied(), add),
+            (Exact::Real(x), Values::DoubleSingle(y)) => {
+                real(x, &mut y.iter().map(|&y| join_double(y)), add)
+            }
+            (Exact::Complex(x), Values::ComplexDoubleSingle(y)) => {
+                complex(x, &mut y.iter().map(|&y| join_complex(y)), add)
+            }
             (Exact::Same(x), y) if x.kind() == y.kind() && x.len() == y.len() => {
                 let same = x.bytes() == y.bytes();
                 add(PartVerdict {

@@ -44,6 +44,7 @@ pub struct InverseIterations {
 fn numbers(precision: Precision) -> SparseNumbers {
     match precision {
         Precision::Single => SparseNumbers::Real,
+        Precision::DoubleSingle => SparseNumbers::DoubleSingle,
         Precision::Double => SparseNumbers::Double,
     }
 }
@@ -139,6 +140,9 @@ impl InverseIterations {
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(match self.problem.precision() {
                 Precision::Single => self.task::<f32>(input.get_sized("x", rows)?, options)?,
+                Precision::DoubleSingle => {
+                    self.task::<[f32; 2]>(input.get_sized("x", rows)?, options)?
+                }
                 Precision::Double => self.task::<f64>(input.get_sized("x", rows)?, options)?,
             })
         })

@@ -38,6 +38,13 @@ struct NoDouble {
     machine: String,
 }
 
+/// A field in double-single precision, whose transforms have no kernels.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "FT in double-single precision has no kernels: take single precision, or double precision on a machine with the extension `double`"
+)]
+struct NoDoubleSingle;
+
 /// Passes of the transforms of a field.
 #[derive(Debug)]
 enum FieldPasses {
@@ -65,6 +72,7 @@ pub(crate) fn ft(machine: &Arc<Machine>, problem: &dyn Problem) -> Option<Result
 fn method(machine: &Arc<Machine>, problem: &FtProblem) -> Result<Method, Failure> {
     let plan = match problem.precision() {
         Precision::Single => Ft::plan_single(machine, problem)?,
+        Precision::DoubleSingle => return Err(NoDoubleSingle.into()),
         Precision::Double => Ft::plan_double(machine, problem)?,
     };
     let costs = (plan.figures(), plan.operations());
@@ -75,9 +83,13 @@ fn method(machine: &Arc<Machine>, problem: &FtProblem) -> Result<Method, Failure
         costs,
         move |input, options| {
             let len = plan.problem.len();
-            Ok(match plan.problem.precision() {
-                Precision::Single => plan.task::<Complex32>(input.get_sized("x", len)?, options)?,
-                Precision::Double => plan.task::<Complex64>(input.get_sized("x", len)?, options)?,
+            Ok(match plan.passes {
+                FieldPasses::Single(_) => {
+                    plan.task::<Complex32>(input.get_sized("x", len)?, options)?
+                }
+                FieldPasses::Double(_) => {
+                    plan.task::<Complex64>(input.get_sized("x", len)?, options)?
+                }
             })
         },
     ))

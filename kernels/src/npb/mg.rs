@@ -18,6 +18,7 @@ mod kernel_choice;
 mod kernels;
 mod messages;
 mod method;
+mod numbers;
 mod page;
 mod plan;
 mod planes;
@@ -77,11 +78,11 @@ pub enum MultigridError {
         /// Bytes of a section's local memory.
         dmem: u64,
     },
-    /// The machine computes in single precision alone.
+    /// The machine does not compute in the problem's precision.
     #[error(
-        "multigrid in {precision} precision on {machine}: it needs the extension `double`; take a machine with it, as vm7+double, or single precision"
+        "multigrid in {precision} precision on {machine}: it needs the extension `{precision}`; take a machine with it, as vm7+{precision}, or single precision"
     )]
-    NoDouble {
+    LacksPrecision {
         /// Name of the machine.
         machine: String,
         /// Format of the problem's numbers.

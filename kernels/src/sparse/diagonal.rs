@@ -101,8 +101,9 @@ impl Diagonals {
         if matrix.is_complex() {
             return Err(SparseError::Complex);
         }
-        if matrix.precision() == Precision::Double {
-            return Err(SparseError::SinglePrecision);
+        let precision = matrix.precision();
+        if precision != Precision::Single {
+            return Err(SparseError::SinglePrecision { precision });
         }
         let grid = DiagonalShape::new(matrix, machine);
         let (layout, parts) = layout::divide(matrix, grid, machine, work)?;

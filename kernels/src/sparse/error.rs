@@ -4,6 +4,7 @@ use crate::assembly::Unfit;
 use crate::job::{JobError, Unpriced};
 use cp2_emu::cycles::Uncounted;
 use cp2_problems::DataError;
+use cp2_problems::npb::Precision;
 
 /// Reason why a problem with a sparse matrix cannot be computed on a machine.
 #[derive(Debug, thiserror::Error)]
@@ -44,16 +45,21 @@ pub enum SparseError {
         "diagonal cells and slices hold real numbers, and the matrix is complex: take another format"
     )]
     Complex,
-    /// The format holds numbers of single precision, and the matrix is in double precision.
+    /// The format holds numbers of single precision, and those of the matrix have more digits.
     #[error(
-        "diagonal cells, slices and vectors side by side hold single precision, and the matrix is in double precision: take the format gather and one vector at a time"
+        "diagonal cells, slices and vectors side by side hold single precision, and the matrix is in {precision} precision: take the format gather and one vector at a time"
     )]
-    SinglePrecision,
-    /// The machine computes in single precision alone.
+    SinglePrecision {
+        /// Format of the matrix's numbers.
+        precision: Precision,
+    },
+    /// The machine does not compute in the precision of the matrix.
     #[error(
-        "a matrix in double precision on {machine}: it needs the extension `double`; take a machine with it, as --machine {machine}+double, or single precision"
+        "a matrix in {precision} precision on {machine}: it needs the extension `{precision}`; take a machine with it, as --machine {machine}+{precision}, or single precision"
     )]
-    NoDouble {
+    LacksPrecision {
+        /// Format of the matrix's numbers.
+        precision: Precision,
         /// Name of the machine.
         machine: String,
     },

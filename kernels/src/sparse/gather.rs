@@ -96,6 +96,9 @@ impl Gather {
         let numbers = match (matrix.is_complex(), matrix.precision()) {
             (true, _) => ColumnValues::Complex,
             (false, Precision::Single) => ColumnValues::Real,
+            (false, precision @ Precision::DoubleSingle) => {
+                return Err(SparseError::SinglePrecision { precision });
+            }
             (false, Precision::Double) => ColumnValues::Double,
         };
         Self::pack_matrix(matrix, numbers, machine, work)
@@ -113,10 +116,10 @@ impl Gather {
     ) -> Result<Self, SparseError> {
         match (matrix.is_complex(), matrix.precision()) {
             (true, _) => Err(SparseError::ComplexVectors),
-            (false, Precision::Double) => Err(SparseError::SinglePrecision),
             (false, Precision::Single) => {
                 Self::pack_matrix(matrix, ColumnValues::Two, machine, work)
             }
+            (false, precision) => Err(SparseError::SinglePrecision { precision }),
         }
     }
 

@@ -389,6 +389,7 @@ fn reference(problem: &SpmvProblem) -> SparseProduct {
         MatrixEntries::Pattern => SparseNumbers::Ones,
         MatrixEntries::Real(_) => SparseNumbers::Real,
         MatrixEntries::Double(_) => SparseNumbers::Double,
+        MatrixEntries::DoubleSingle(_) => SparseNumbers::DoubleSingle,
         MatrixEntries::Complex(_) => SparseNumbers::Complex,
     };
     let found = matrix.significant();

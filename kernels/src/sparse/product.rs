@@ -5,8 +5,9 @@ use super::gather::{self, Gather, PlacedGather};
 use super::sell::{PlacedSell, Sell, SellLoads};
 use super::{MatrixRegion, PackedFormat, PackingWork, SparseError};
 use crate::job::Job;
+use crate::npb::needed_extensions;
 use cp2_host::DeviceOptions;
-use cp2_machine::{Class, Cycles, Extensions, Machine};
+use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::Precision;
 use cp2_problems::sparse::SparseMatrix;
 use std::sync::Arc;
@@ -227,9 +228,14 @@ impl PackedMatrix {
         (machine, work): (&Arc<Machine>, &PackingWork),
         format: Option<PackedFormat>,
     ) -> Result<Self, SparseError> {
-        let has_double = machine.cp2.extensions.contains(Extensions::DOUBLE);
-        if matrix.precision() == Precision::Double && !has_double {
-            return Err(SparseError::NoDouble {
+        let precision = matrix.precision();
+        if !machine
+            .cp2
+            .extensions
+            .contains(needed_extensions(precision))
+        {
+            return Err(SparseError::LacksPrecision {
+                precision,
                 machine: machine.name.clone(),
             });
         }
@@ -336,7 +342,7 @@ impl PackedMatrix {
     #[must_use]
     pub fn padding(&self, entries: usize) -> f64 {
         let each = match (self.is_complex, self.precision) {
-            (true, _) | (_, Precision::Double) => 2,
+            (true, _) | (_, Precision::Double | Precision::DoubleSingle) => 2,
             _ => self.vectors,
         };
         self.places() as f64 / (each * entries).max(1) as f64

@@ -140,8 +140,9 @@ impl Sell {
         if matrix.is_complex() {
             return Err(SparseError::Complex);
         }
-        if matrix.precision() == Precision::Double {
-            return Err(SparseError::SinglePrecision);
+        let precision = matrix.precision();
+        if precision != Precision::Single {
+            return Err(SparseError::SinglePrecision { precision });
         }
         let shape = SellShape::new(matrix, loads, machine);
         let division = layout::divide(matrix, shape, machine, work)?;

@@ -240,7 +240,9 @@ impl VectorPasses {
     /// System memory is used up.
     pub(crate) fn vector(&self, job: &mut Job) -> Result<u64, JobError> {
         Ok(match self.precision {
-            Precision::Single => job.table(&vec![0.0f32; self.len()])?.address(),
+            Precision::Single | Precision::DoubleSingle => {
+                job.table(&vec![0.0f32; self.len()])?.address()
+            }
             Precision::Double => job.table(&vec![0.0f64; self.len()])?.address(),
         })
     }
@@ -261,7 +263,9 @@ impl VectorPasses {
         let quads = self.bytes() / QUAD_BYTES;
         let [madds, others] = kernel.arithmetic;
         let both = match self.precision {
-            Precision::Single => [(Class::Madd, madds), (Class::Add, others)],
+            Precision::Single | Precision::DoubleSingle => {
+                [(Class::Madd, madds), (Class::Add, others)]
+            }
             Precision::Double => [(Class::DoubleMadd, madds), (Class::DoubleAdd, others)],
         };
         let both = both.into_iter().filter(|&(_, count)| count > 0);
@@ -286,7 +290,9 @@ impl PlacedVectors<'_> {
         );
         let lanes = QUAD_BYTES / precision.bytes();
         match precision {
-            Precision::Single => step.fill(Buffer::<f32>::from_address(at, lanes), scalar),
+            Precision::Single | Precision::DoubleSingle => {
+                step.fill(Buffer::<f32>::from_address(at, lanes), scalar)
+            }
             Precision::Double => step.fill(Buffer::<f64>::from_address(at, lanes), scalar),
         }
     }
@@ -300,7 +306,9 @@ impl PlacedVectors<'_> {
     ) -> Result<StepScalar, HostError> {
         let at = self.sums.address() + block * self.vectors.sums;
         match self.vectors.precision {
-            Precision::Single => step.load(Buffer::<f32>::from_address(at, SUM_NUMBERS), lane),
+            Precision::Single | Precision::DoubleSingle => {
+                step.load(Buffer::<f32>::from_address(at, SUM_NUMBERS), lane)
+            }
             Precision::Double => step.load(Buffer::<f64>::from_address(at, SUM_NUMBERS), lane),
         }
     }

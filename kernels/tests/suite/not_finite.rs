@@ -36,6 +36,8 @@ fn spoiled(input: &NamedArrays, array: usize, at: usize) -> Option<NamedArrays> 
             }
             Values::F64(x) => data.add_array(own.name, &own.shape, x.clone()),
             Values::Complex128(x) => data.add_array(own.name, &own.shape, x.clone()),
+            Values::DoubleSingle(x) => data.add_array(own.name, &own.shape, x.clone()),
+            Values::ComplexDoubleSingle(x) => data.add_array(own.name, &own.shape, x.clone()),
             Values::I32(x) => data.add_array(own.name, &own.shape, x.clone()),
             Values::U32(x) => data.add_array(own.name, &own.shape, x.clone()),
             Values::U8(x) => data.add_array(own.name, &own.shape, x.clone()),

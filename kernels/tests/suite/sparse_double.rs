@@ -142,7 +142,7 @@ fn what_lacks_double_precision_is_refused() {
     for format in [PackedFormat::Diagonal, PackedFormat::Sell] {
         let packed = PackedMatrix::new(problem.matrix(), (&own, &work), Some(format));
         assert!(
-            matches!(packed, Err(SparseError::SinglePrecision)),
+            matches!(packed, Err(SparseError::SinglePrecision { .. })),
             "{packed:?}"
         );
     }

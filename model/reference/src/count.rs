@@ -9,6 +9,9 @@ pub enum NumberFormat {
     /// IEEE 754 binary32: a quad is four numbers, a pair is a complex one.
     #[default]
     Binary32,
+    /// Sums of two binary32, on machines with `double-single`. Each operation counts as one on the upper parts, which a
+    /// quad holds four of: a lower bound of every sequence of operations that computes a sum or a product.
+    DoubleSingle,
     /// IEEE 754 binary64, on machines with `double`: a quad is two numbers, or a complex one.
     Binary64,
 }
@@ -19,14 +22,17 @@ impl NumberFormat {
     pub fn bytes(self) -> u64 {
         match self {
             Self::Binary32 => 4,
-            Self::Binary64 => 8,
+            Self::DoubleSingle | Self::Binary64 => 8,
         }
     }
 
-    /// Returns the real numbers of a quad.
+    /// Returns the real numbers that an operation on a quad computes.
     #[must_use]
     pub fn numbers_of_quad(self) -> u64 {
-        16 / self.bytes()
+        match self {
+            Self::Binary32 | Self::DoubleSingle => 4,
+            Self::Binary64 => 2,
+        }
     }
 }
 
@@ -99,7 +105,9 @@ impl Units {
     fn of(machine: &Machine, format: NumberFormat) -> Self {
         let every = |class| machine.cp2.interval[class].0.max(1) as f64;
         let [butterfly, madd, add] = match format {
-            NumberFormat::Binary32 => [Class::Butterfly, Class::Madd, Class::Add],
+            NumberFormat::Binary32 | NumberFormat::DoubleSingle => {
+                [Class::Butterfly, Class::Madd, Class::Add]
+            }
             NumberFormat::Binary64 => [Class::DoubleComplex, Class::DoubleMadd, Class::DoubleAdd],
         };
         Self {

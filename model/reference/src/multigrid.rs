@@ -28,10 +28,12 @@ const PROJECTION: f64 = 14.0 / 8.0;
 const INTERPOLATION: f64 = 15.0 / 8.0;
 const NORM: f64 = 1.0;
 /// Returns the issues for a quad in a change of layout. In single precision its numbers come from four other quads, and
-/// each issue makes a pair; in double precision they come from two, and an issue makes the quad.
+/// each issue makes a pair; in double precision they come from two, and an issue makes the quad. In double-single
+/// precision that is done twice, for the upper and the lower parts.
 fn relayout(format: NumberFormat) -> f64 {
     match format {
         NumberFormat::Binary32 => 2.0,
+        NumberFormat::DoubleSingle => 4.0,
         NumberFormat::Binary64 => 1.0,
     }
 }

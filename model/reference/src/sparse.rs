@@ -19,6 +19,9 @@ pub enum SparseNumbers {
     Real,
     /// Real numbers in binary64, on machines with `double`.
     Double,
+    /// Real numbers as sums of two binary32, on machines with `double-single`. A multiply-add counts as one on the upper
+    /// parts, which is a lower bound of every sequence of operations that computes it.
+    DoubleSingle,
     /// Complex numbers; vectors are complex too.
     Complex,
 }
@@ -28,6 +31,7 @@ impl SparseNumbers {
     fn format(self) -> NumberFormat {
         match self {
             Self::Ones | Self::Real | Self::Complex => NumberFormat::Binary32,
+            Self::DoubleSingle => NumberFormat::DoubleSingle,
             Self::Double => NumberFormat::Binary64,
         }
     }
@@ -46,7 +50,7 @@ impl SparseNumbers {
         }
     }
 
-    /// Returns the real numbers of a quad.
+    /// Returns the real numbers that an operation on a quad computes.
     fn of_quad(self) -> f64 {
         self.format().numbers_of_quad() as f64
     }
@@ -68,7 +72,7 @@ impl SparseNumbers {
                 adds: 1.0 / self.of_quad(),
                 ..one
             },
-            Self::Real | Self::Double => self.madds(1.0),
+            Self::Real | Self::Double | Self::DoubleSingle => self.madds(1.0),
             Self::Complex => Count {
                 products: 1.0,
                 ..one

@@ -25,7 +25,7 @@ pub(super) struct Args {
     /// Size of the benchmark: S, W, A, B or C
     #[arg(long, value_name = "CLASS", required = true)]
     class: NpbClass,
-    /// Numbers of the arrays and of the arithmetic: single, or double on machines with the extension `double`
+    /// Numbers of the arrays and of the arithmetic: single, or double or double-single on machines with that extension
     #[arg(long, value_name = "PRECISION", default_value_t = Precision::Single)]
     precision: Precision,
     #[command(flatten)]
@@ -37,6 +37,10 @@ fn outside(precision: Precision) -> &'static [&'static str] {
     match precision {
         Precision::Single => &[
             "the matrix of the benchmark's generator is made, rounded to float32 and packed",
+            "the vector of ones is an input, the others are filled with zeros",
+        ],
+        Precision::DoubleSingle => &[
+            "the matrix of the benchmark's generator is made, split into two float32 and packed",
             "the vector of ones is an input, the others are filled with zeros",
         ],
         Precision::Double => &[
@@ -193,6 +197,7 @@ fn compare_results(
     };
     let same = match precision {
         Precision::Single => "the same in f64, of the matrix in f32",
+        Precision::DoubleSingle => "the same in f64, of the matrix in two f32",
         Precision::Double => "the same in f64, by plain loops",
     };
     let wide = exact.zeta.last().copied().unwrap_or(f64::NAN);

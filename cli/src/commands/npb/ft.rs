@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
         run: &run,
         outside: match precision {
             Precision::Single => OUTSIDE,
-            Precision::Double => OUTSIDE_DOUBLE,
+            Precision::DoubleSingle | Precision::Double => OUTSIDE_DOUBLE,
         },
         said: String::new(),
         host_seconds,
@@ -145,7 +145,7 @@ fn compare_results(
         .map_err(CommandFailure::input)?;
     let digits = match problem.precision() {
         Precision::Single => 9,
-        Precision::Double => 12,
+        Precision::DoubleSingle | Precision::Double => 12,
     };
     let words = |re: f64, im: f64| format!("{re:.digits$} {im:+.digits$}i");
     // A missing checksum counts as wrong.

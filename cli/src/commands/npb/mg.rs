@@ -32,7 +32,7 @@ pub(super) struct Args {
     /// [default: the cube of --class]
     #[arg(long, value_name = "ZxYxX", conflicts_with_all = ["class", "tuned"])]
     grid: Option<Extents>,
-    /// Numbers of the arrays and of the arithmetic: single, or double on machines with the extension `double`
+    /// Numbers of the arrays and of the arithmetic: single, or double or double-single on machines with that extension
     #[arg(long, value_name = "PRECISION", default_value_t = Precision::Single, conflicts_with = "tuned")]
     precision: Precision,
     /// V-cycles on such a grid [default: 4]
@@ -425,7 +425,7 @@ fn compare_results(
     let problem = &subject.problem;
     let more = match problem.precision() {
         Precision::Single => "f64",
-        Precision::Double => "two f64",
+        Precision::DoubleSingle | Precision::Double => "two f64",
     };
     let exact = interrupt::run_interruptible(|| problem.solve_exactly(input))?;
     let exact = exact.map_err(CommandFailure::input)?;

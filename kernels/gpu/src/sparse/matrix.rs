@@ -120,7 +120,7 @@ impl DeviceMatrix {
         let entries = match matrix.coefficients() {
             MatrixEntries::Pattern => GpuBuffer::<f32>::new(device, what, 0)?.memory,
             MatrixEntries::Real(entries) => GpuBuffer::from_slice(device, what, entries)?.memory,
-            MatrixEntries::Double(_) => {
+            MatrixEntries::Double(_) | MatrixEntries::DoubleSingle(_) => {
                 let precision = matrix.precision();
                 return Err(GpuError::Precision {
                     precision: precision.name(),

@@ -12,6 +12,7 @@ pub use official::{official, shape};
 use super::{Generator, NpbClass, Precision};
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
+use crate::double_single::{join_complex, split_double};
 use crate::error::{ProblemError, elements};
 use crate::fft::error_bound;
 use crate::problem::{ArrayForm, Problem};
@@ -44,7 +45,7 @@ const DOUBLE_CHECKSUM_TOLERANCE: f64 = 1e-12;
 pub fn checksum_tolerance(precision: Precision) -> f64 {
     match precision {
         Precision::Single => CHECKSUM_TOLERANCE,
-        Precision::Double => DOUBLE_CHECKSUM_TOLERANCE,
+        Precision::DoubleSingle | Precision::Double => DOUBLE_CHECKSUM_TOLERANCE,
     }
 }
 
@@ -134,6 +135,7 @@ impl FtProblem {
     fn kind(&self) -> Kind {
         match self.precision {
             Precision::Single => Kind::Complex64,
+            Precision::DoubleSingle => Kind::ComplexDoubleSingle,
             Precision::Double => Kind::Complex128,
         }
     }
@@ -194,10 +196,20 @@ impl FtProblem {
             Complex64::new(re, draws.draw())
         };
         let x: Vec<Complex64> = (0..self.len()).map(number).collect();
+        self.make_field(x)
+    }
+
+    /// Returns the input with a field, rounded to its format.
+    fn make_field(&self, x: Vec<Complex64>) -> NamedArrays {
         match self.precision {
             Precision::Single => {
                 let round = |z: Complex64| Complex32::new(z.re as f32, z.im as f32);
                 let x: Vec<Complex32> = x.into_iter().map(round).collect();
+                NamedArrays::from_array("x", &self.shape, x)
+            }
+            Precision::DoubleSingle => {
+                let split = |z: Complex64| [z.re, z.im].map(split_double);
+                let x: Vec<[[f32; 2]; 2]> = x.into_iter().map(split).collect();
                 NamedArrays::from_array("x", &self.shape, x)
             }
             Precision::Double => NamedArrays::from_array("x", &self.shape, x),
@@ -246,7 +258,7 @@ impl FtProblem {
         let own = transform * n as f64 * x + (transform + 8.0 * rounding) * w;
         match self.precision {
             Precision::Single => own,
-            Precision::Double => 2.0 * own,
+            Precision::DoubleSingle | Precision::Double => 2.0 * own,
         }
     }
 }
@@ -300,19 +312,16 @@ impl Problem for FtProblem {
         // Each of the two transforms may multiply by N.
         let most = 100 - 2 * n.ilog2() as i32;
         let x = case.complexes(random, n, n, most);
-        match self.precision {
-            Precision::Single => NamedArrays::from_array("x", &self.shape, x),
-            Precision::Double => {
-                let x: Vec<Complex64> = x.into_iter().map(widen).collect();
-                NamedArrays::from_array("x", &self.shape, x)
-            }
-        }
+        self.make_field(x.into_iter().map(widen).collect())
     }
 
     fn tolerance_in_words(&self) -> &'static str {
         match self.precision {
             Precision::Single => {
                 "those of its two transforms, 2^-24 (2 + 3 log2 N) of their norms, and eight roundings of the factors"
+            }
+            Precision::DoubleSingle => {
+                "twice those of its two transforms, 2^-45 (2 + 3 log2 N) of their norms, and eight roundings of the factors"
             }
             Precision::Double => {
                 "twice those of its two transforms, 2^-53 (2 + 3 log2 N) of their norms, and eight roundings of the factors"
@@ -325,6 +334,10 @@ impl Problem for FtProblem {
             Precision::Single => {
                 let x = input.get_sized::<Complex32>("x", self.len())?;
                 x.iter().map(|&z| widen(z)).collect()
+            }
+            Precision::DoubleSingle => {
+                let x = input.get_sized::<[[f32; 2]; 2]>("x", self.len())?;
+                x.iter().map(|&z| join_complex(z)).collect()
             }
             Precision::Double => input.get_sized("x", self.len())?.to_vec(),
         };

@@ -2,6 +2,7 @@
 
 use super::Symmetry;
 use crate::ProblemError;
+use crate::double_single::{join_double, split_double};
 use crate::npb::Precision;
 use num_complex::Complex32;
 use std::ops::Range;
@@ -15,6 +16,9 @@ pub enum MatrixEntries {
     Real(Vec<f32>),
     /// Real numbers in double precision, which only machines with the extension `double` compute with.
     Double(Vec<f64>),
+    /// Real numbers as sums of two binary32, the upper part first, which only machines with the extension
+    /// `double-single` compute with.
+    DoubleSingle(Vec<[f32; 2]>),
     /// Complex numbers.
     Complex(Vec<Complex32>),
 }
@@ -147,6 +151,8 @@ impl SparseMatrix {
         let lost = values.iter().filter(|&&value| is_rounded_to_zero(value));
         let rounded_to_zero = match precision {
             Precision::Single => lost.count(),
+            // The lower parts of such numbers are 0 too.
+            Precision::DoubleSingle => lost.count(),
             Precision::Double => 0,
         };
         Self {
@@ -157,6 +163,9 @@ impl SparseMatrix {
             coefficients: match precision {
                 Precision::Single => {
                     MatrixEntries::Real(values.iter().map(|&value| value as f32).collect())
+                }
+                Precision::DoubleSingle => {
+                    MatrixEntries::DoubleSingle(values.into_iter().map(split_double).collect())
                 }
                 Precision::Double => MatrixEntries::Double(values),
             },
@@ -180,6 +189,7 @@ impl SparseMatrix {
     pub fn precision(&self) -> Precision {
         match self.coefficients {
             MatrixEntries::Double(_) => Precision::Double,
+            MatrixEntries::DoubleSingle(_) => Precision::DoubleSingle,
             _ => Precision::Single,
         }
     }
@@ -319,6 +329,7 @@ impl SparseMatrix {
             MatrixEntries::Pattern => 0.0,
             MatrixEntries::Real(values) => values.get(entry).copied().unwrap_or_default(),
             MatrixEntries::Double(values) => values.get(entry).map_or(0.0, |&value| value as f32),
+            MatrixEntries::DoubleSingle(values) => values.get(entry).map_or(0.0, |&[high, _]| high),
             MatrixEntries::Complex(values) => values.get(entry).copied().unwrap_or_default().re,
         }
     }
@@ -328,7 +339,17 @@ impl SparseMatrix {
     pub fn wide(&self, entry: usize) -> f64 {
         match &self.coefficients {
             MatrixEntries::Double(values) => values.get(entry).copied().unwrap_or_default(),
+            MatrixEntries::DoubleSingle(_) => join_double(self.double_single(entry)),
             _ => self.real(entry).into(),
+        }
+    }
+
+    /// Returns the two parts of the real part of an entry in double-single precision, by its number; 0 beyond the last.
+    #[must_use]
+    pub fn double_single(&self, entry: usize) -> [f32; 2] {
+        match &self.coefficients {
+            MatrixEntries::DoubleSingle(values) => values.get(entry).copied().unwrap_or_default(),
+            _ => split_double(self.wide(entry)),
         }
     }
 
@@ -372,6 +393,9 @@ impl SparseMatrix {
             }
             MatrixEntries::Double(values) => {
                 MatrixEntries::Double(from.iter().map(|&i| values[i]).collect())
+            }
+            MatrixEntries::DoubleSingle(values) => {
+                MatrixEntries::DoubleSingle(from.iter().map(|&i| values[i]).collect())
             }
             MatrixEntries::Complex(values) => {
                 MatrixEntries::Complex(from.iter().map(|&i| values[i]).collect())
@@ -427,6 +451,9 @@ impl SparseMatrix {
             MatrixEntries::Pattern => MatrixEntries::Pattern,
             MatrixEntries::Real(values) => MatrixEntries::Real(repeated(values, copies)?),
             MatrixEntries::Double(values) => MatrixEntries::Double(repeated(values, copies)?),
+            MatrixEntries::DoubleSingle(values) => {
+                MatrixEntries::DoubleSingle(repeated(values, copies)?)
+            }
             MatrixEntries::Complex(values) => MatrixEntries::Complex(repeated(values, copies)?),
         };
         Some(Self {

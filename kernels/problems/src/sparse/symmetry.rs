@@ -121,7 +121,12 @@ impl SparseMatrix {
                 };
                 values += match (&self.coefficients, known) {
                     (MatrixEntries::Pattern, _) | (_, false) => 0,
-                    (MatrixEntries::Real(_) | MatrixEntries::Double(_), true) => 1,
+                    (
+                        MatrixEntries::Real(_)
+                        | MatrixEntries::Double(_)
+                        | MatrixEntries::DoubleSingle(_),
+                        true,
+                    ) => 1,
                     (MatrixEntries::Complex(_), true) => parts.count(),
                 };
             }

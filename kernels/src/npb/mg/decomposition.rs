@@ -10,7 +10,7 @@
 //! ```
 
 use super::MultigridError;
-use super::rows::{QUAD, numbers_of_quad};
+use super::rows::{QUAD, numbers_of_quad, quad_bytes};
 use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgProblem;
 
@@ -86,7 +86,7 @@ pub(super) fn points(level: u32) -> u64 {
     1 << level
 }
 
-/// Returns the number of quads of a row of a level. Points of a row that does not fill a quad are stored twice.
+/// Returns the number of quads of numbers of a row of a level. Points of a row that does not fill a quad are stored twice.
 pub(super) fn quads(precision: Precision, level: u32) -> u64 {
     (points(level) / numbers_of_quad(precision)).max(1)
 }
@@ -176,14 +176,14 @@ impl Division {
         self.precision
     }
 
-    /// Returns the number of quads of a row of a level.
+    /// Returns the number of quads of memory of a row of a level.
     pub(super) fn quads(&self, level: u32) -> u64 {
-        quads(self.precision, level)
+        self.row_bytes(level) / QUAD as u64
     }
 
     /// Returns the bytes of a row of a level.
     pub(super) fn row_bytes(&self, level: u32) -> u64 {
-        self.quads(level) * QUAD as u64
+        quads(self.precision, level) * quad_bytes(self.precision) as u64
     }
 
     /// Returns the finest level that is not divided.

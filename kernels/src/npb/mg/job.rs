@@ -3,7 +3,7 @@
 use super::MultigridError;
 use super::decomposition::{Division, NormSum};
 use super::plan::{MultigridPlan, OperatorPages, PlacedArray, PlannedOperator};
-use super::rows::{MultigridOperator, QUAD, numbers_of_quad};
+use super::rows::{MultigridOperator, QUAD};
 use super::steps::{ArrayName, MultigridStep};
 use crate::backend::Task;
 use crate::job::{Job, JobError};
@@ -39,7 +39,7 @@ pub(super) struct MultigridJobBuilder<'a> {
     pub(super) sums: [Option<PageSums>; 2],
 }
 
-/// Sums of squares in system memory: a quad for each, all of whose numbers are the sum.
+/// Sums of squares in system memory: a quad for each, whose first number is the sum.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SumQuads {
     quads: Buffer<u8>,
@@ -66,14 +66,15 @@ impl SumQuads {
 
     /// Loads a sum in a step of the control CPU.
     fn load(self, step: &mut HostStep, index: u64) -> Result<StepScalar, HostError> {
-        let (address, bytes) = self.memory();
-        let (numbers, first) = (
-            bytes / self.precision.bytes(),
-            numbers_of_quad(self.precision) * index,
-        );
+        let address = self.memory().0 + QUAD as u64 * index;
         match self.precision {
-            Precision::Single => step.load(Buffer::<f32>::from_address(address, numbers), first),
-            Precision::Double => step.load(Buffer::<f64>::from_address(address, numbers), first),
+            Precision::Single => step.load(Buffer::<f32>::from_address(address, 1), 0),
+            Precision::DoubleSingle => {
+                let parts = Buffer::<f32>::from_address(address, 2);
+                let [high, low] = [step.load(parts, 0)?, step.load(parts, 1)?];
+                Ok(step.add(high, low))
+            }
+            Precision::Double => step.load(Buffer::<f64>::from_address(address, 1), 0),
         }
     }
 }

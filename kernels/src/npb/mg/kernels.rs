@@ -1,10 +1,11 @@
 //! Assembles each operator from loops over rows, and lists its properties.
 
 use super::decomposition::{points, quads};
+use super::numbers::fill_quad;
 use super::page::{PageLoop, PageSetup};
 use super::planes::{self, PlaneTile, TileArray, V};
 use super::rows::{
-    MultigridOperator, RowBuilder, RowDataflow, RowOperand, fill_quad, numbers_of_quad,
+    MultigridOperator, RowBuilder, RowDataflow, RowOperand, numbers_of_quad, quad_bytes,
     residual_constants, smoother_constants,
 };
 use cp2_problems::npb::Precision;
@@ -211,7 +212,7 @@ pub(super) fn tile(
             MultigridOperator::Ascend { .. } | MultigridOperator::Descend
         )),
         residual: operator != MultigridOperator::Begin && operator.keeps_planes(),
-        quads: quads(precision, level) as i64,
+        row: quads(precision, level) as i64 * quad_bytes(precision),
     }
 }
 

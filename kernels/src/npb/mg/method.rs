@@ -29,6 +29,9 @@ impl MultigridPlan {
         Method::new(&machine, recipe, costs, move |input, options| {
             Ok(match precision {
                 Precision::Single => self.task::<f32>(input.get_sized("v", count)?, options)?,
+                Precision::DoubleSingle => {
+                    self.task::<[f32; 2]>(input.get_sized("v", count)?, options)?
+                }
                 Precision::Double => self.task::<f64>(input.get_sized("v", count)?, options)?,
             })
         })

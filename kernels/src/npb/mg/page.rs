@@ -103,9 +103,9 @@ impl MultigridPageKernel {
                 text += &switch(frame);
             }
             text += &looped.text;
-            if let Some(sum) = part.rows.sum {
+            if !part.rows.sum.is_empty() {
                 let sums = frame.output(frame.sums);
-                text += &folded(frame.precision, sum);
+                text += &folded(frame.precision, &part.rows.sum);
                 let _ = writeln!(text, "    mov a14, c{sums}\n    stq q0, [a14]");
             }
             operations.add(&part.rows.ops.body, part.iterations, machine);
@@ -177,16 +177,32 @@ impl Looped {
     }
 }
 
+/// Lane permutations that exchange the halves of a quad, and the neighbours in each.
+const FOLDS: [u8; 2] = [0b01_00_11_10, 0b10_11_00_01];
+
 /// Writes words that leave the sum of a quad's numbers in all of `q0`, so that the control CPU has one number of a page
-/// to add.
-fn folded(precision: Precision, quad: u8) -> String {
-    let (halves, neighbours) = (0b01_00_11_10, 0b10_11_00_01);
-    match precision {
-        Precision::Single => format!(
-            "    perm q1, q{quad}, {halves}\n    add q0, q{quad}, q1\n    perm q1, q0, {neighbours}\n    add q0, q0, q1\n"
-        ),
-        Precision::Double => {
+/// to add. In double-single precision `quads` are upper and lower parts, and `r0` gets both parts of the sum.
+fn folded(precision: Precision, quads: &[u8]) -> String {
+    let [halves, neighbours] = FOLDS;
+    match (precision, quads) {
+        (Precision::DoubleSingle, &[high, low]) => {
+            let mut text = format!("    mov q0, q{high}\n    mov q1, q{low}\n");
+            for lanes in FOLDS {
+                let _ = write!(
+                    text,
+                    "    perm q2, q0, {lanes}\n    perm q3, q1, {lanes}\n    add q4, q0, q2\n    adde q5, q0, q2\n    add q3, q1, q3\n    add q3, q3, q5\n    add q0, q4, q3\n    adde q1, q4, q3\n"
+                );
+            }
+            text + "    trnlo r0, r0, r2\n"
+        }
+        (Precision::Double, &[quad]) => {
             format!("    perm q1, q{quad}, {halves}\n    dadd q0, q{quad}, q1\n")
+        }
+        (_, quads) => {
+            let quad = quads.first().copied().unwrap_or(0);
+            format!(
+                "    perm q1, q{quad}, {halves}\n    add q0, q{quad}, q1\n    perm q1, q0, {neighbours}\n    add q0, q0, q1\n"
+            )
         }
     }
 }
@@ -236,7 +252,7 @@ fn arguments(parts: &[PageLoop], frame: PageSetup) -> String {
             PLANES + plane
         );
     }
-    for sum in parts.iter().filter_map(|part| part.rows.sum) {
+    for sum in parts.iter().flat_map(|part| &part.rows.sum) {
         let _ = writeln!(
             text,
             "    lif r{}, 0.0\n    lif r{}, 0.0",

@@ -11,13 +11,12 @@ use super::page::MultigridPageKernel;
 use super::rows::{MultigridOperator, QUAD};
 use super::split_choice::find_early_faces;
 use super::steps::{ArrayName, FusedOperators, MultigridStep, steps};
-use crate::npb::number_format;
+use crate::npb::{needed_extensions, number_format};
 use crate::pipeline::Operations;
 use crate::sections::{choose_sections, describe_idle};
 use cp2_host::BlocksPerSection;
 use cp2_host::nest::{BoundaryRule, FirstLoad, GridField, GridPass, GridPlan, March};
-use cp2_machine::{Class, Cycles, Extensions, Machine};
-use cp2_problems::npb::Precision;
+use cp2_machine::{Class, Cycles, Machine};
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::Figures;
 use std::ops::Range;
@@ -78,13 +77,16 @@ impl MultigridPlan {
     /// Plans the cycles of a problem, with the number of sections that takes the fewest cycles.
     ///
     /// # Errors
-    /// The machine has too few registers, too little memory or too coarse a granule for a kernel, or the problem is in
-    /// double precision and the machine is not.
+    /// The machine has too few registers, too little memory or too coarse a granule for a kernel, or does not compute in
+    /// the precision of the problem.
     pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
         let precision = problem.precision();
-        let needs = precision == Precision::Double;
-        if needs && !machine.cp2.extensions.contains(Extensions::DOUBLE) {
-            return Err(MultigridError::NoDouble {
+        if !machine
+            .cp2
+            .extensions
+            .contains(needed_extensions(precision))
+        {
+            return Err(MultigridError::LacksPrecision {
                 machine: machine.name.clone(),
                 precision,
             });

@@ -10,7 +10,8 @@
 //! in that page alone. Its last rows are stored from there, and the section's next block, if it is adjacent,
 //! loads them there instead of computing them again.
 
-use super::rows::{MultigridOperator, QUAD, RowBuilder, RowDataflow, RowOperand, SquareSums};
+use super::numbers::NumberQuad;
+use super::rows::{MultigridOperator, RowBuilder, RowDataflow, RowOperand, SquareSums};
 use crate::pipeline::{Pointer, Reg};
 
 /// The arrays of a section in its working space, made of rows of a plane.
@@ -24,8 +25,8 @@ pub(super) struct PlaneTile {
     pub(super) behind: i64,
     /// True if a residual is computed.
     pub(super) residual: bool,
-    /// Number of quads of a row of the finer level.
-    pub(super) quads: i64,
+    /// Bytes of a row of the finer level.
+    pub(super) row: i64,
     /// Number of rows of the residual that the block before hands over, if it is of the same section: the
     /// first ones.
     pub(super) handed: i64,
@@ -64,7 +65,7 @@ pub(super) enum TileArray {
 impl PlaneTile {
     /// Returns the bytes of a row.
     pub(super) fn row(self) -> i64 {
-        self.quads * QUAD
+        self.row
     }
 
     /// Returns the number of rows whose residual is computed.
@@ -154,10 +155,10 @@ impl RowBuilder {
         let first = 2 * first * fine;
         let u = from.map(|from| self.pointer(shift_operand(from, first), 2 * fine));
         let to = self.pointer(shift_operand(to, first), 2 * fine);
-        let [half, quarter] = [0, 1].map(|i| self.constant(i));
+        let [half, quarter] = self.constants();
         let last = self.quads - 1;
         let pair = |maker: &mut Self, j: usize| {
-            let at = j as i64 * QUAD;
+            let at = maker.at(j);
             let before = maker.load(e, at);
             let own = maker.load(e, coarse + at);
             let both = maker.q("add", &[before, own]);
@@ -176,7 +177,7 @@ impl RowBuilder {
                 };
                 let both = self.q("add", &[left[y], own[y]]);
                 for (sum, factor, x) in [(both, Some(even), 2 * j), (own[y], odd, 2 * j + 1)] {
-                    let at = y as i64 * fine + x as i64 * QUAD;
+                    let at = y as i64 * fine + self.at(x);
                     let u = u.map(|u| self.load(u, at));
                     let result = match (u, factor) {
                         (Some(u), Some(factor)) => self.q("madd", &[sum, factor, u]),
@@ -196,7 +197,7 @@ impl RowBuilder {
     /// plane.
     ///
     /// With C, H and Q of this module: `r(z-1) = P(z-1) - a2 Q(z)` and
-    /// `P(z) = v - a0 u - a2 (C(x-1) + C(x+1) + Q(z-1))`. Constants are a0, a2 and a3 / a2. The loop begins
+    /// `P(z) = v - a0 u - a2 (C(x-1) + C(x+1) + Q(z-1))`. Constants are -a0, -a2 and a3 / a2. The loop begins
     /// `first` rows behind the block's first row. The residual takes the place of v, or with `squares` is
     /// only squared and added up.
     pub(super) fn residual_plane(
@@ -219,23 +220,23 @@ impl RowBuilder {
         // must lie within an interval.
         let [partial, given] =
             [TileArray::Partial, TileArray::Given].map(|of| [(); 2].map(|()| kept(&mut self, of)));
-        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        let [centre, edges, ratio] = self.constants();
         self.chain(
             |maker, x, by| {
-                let at = x as i64 * QUAD;
+                let at = maker.at(x);
                 let [above, own, below] = [0, 1, 2].map(|y| maker.load(u[by], y * row + at));
                 let beside = maker.q("add", &[above, below]);
                 let side = maker.q("madd", &[beside, ratio, own]);
                 ([beside, side], own)
             },
             |maker, x, [beside, _], own, [left, right]| {
-                let at = x as i64 * QUAD;
+                let at = maker.at(x);
                 let v = maker.load(v, at);
-                let rest = maker.q("nmsub", &[own, centre, v]);
+                let rest = maker.q("madd", &[own, centre, v]);
                 let sum = maker.q("add", &[beside, left[1]]);
                 let gives = maker.q("add", &[sum, right[1]]);
                 let before = maker.load(partial[0], at);
-                let result = maker.q("nmsub", &[gives, edges, before]);
+                let result = maker.q("madd", &[gives, edges, before]);
                 match (residual, &mut sums) {
                     (Some(residual), _) => maker.replace(result, v, residual, at),
                     (None, Some(sums)) => sums.square(maker, x, result),
@@ -244,7 +245,7 @@ impl RowBuilder {
                 let given_before = maker.load(given[0], at);
                 let sum = maker.q("add", &[left[0], right[0]]);
                 let sum = maker.q("add", &[sum, given_before]);
-                let next = maker.q("nmsub", &[sum, edges, rest]);
+                let next = maker.q("madd", &[sum, edges, rest]);
                 maker.replace(next, before, partial[1], at);
                 maker.replace(gives, given_before, given[1], at);
             },
@@ -269,16 +270,16 @@ impl RowBuilder {
         let residual = [(); 3].map(|()| self.pointer(RowOperand::Input(V, -row), row));
         let [smoothed, begun] = [TileArray::Smoothed, TileArray::Begun]
             .map(|kept| [(); 2].map(|()| self.pointer(tile.place(kept), row)));
-        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        let [centre, edges, ratio] = self.constants();
         self.chain(
             |maker, x, by| {
-                let at = x as i64 * QUAD;
+                let at = maker.at(x);
                 let [above, own, below] = [0, 1, 2].map(|y| maker.load(residual[by], y * row + at));
                 let beside = maker.q("add", &[above, below]);
                 ([own, beside], ())
             },
             |maker, x, [own, beside], (), [left, right]| {
-                let at = x as i64 * QUAD;
+                let at = maker.at(x);
                 let sides = maker.q("add", &[left[0], right[0]]);
                 let faces = maker.q("add", &[sides, beside]);
                 let gives = maker.q("madd", &[own, ratio, faces]);
@@ -316,16 +317,16 @@ impl RowBuilder {
         let rows = self.pointer(from, 2 * row);
         let projected = [(); 2].map(|()| self.pointer(tile.place(TileArray::Projected), coarse));
         let out = self.pointer(RowOperand::Output(0, 0), coarse);
-        let half = self.constant(0);
-        let [mask, factor] = switch.map(Reg::Quad);
+        let [half] = self.constants();
+        let [mask, factor] = switch.map(|quad| NumberQuad::power_of_two(Reg::Quad(quad)));
         let across = |maker: &mut Self, x: usize| {
-            let at = x as i64 * QUAD;
+            let at = maker.at(x);
             let [above, own, below] = [0, 1, 2].map(|y| maker.load(rows, y * row + at));
             let sum = maker.q("add", &[above, below]);
             maker.q("madd", &[sum, half, own])
         };
         self.coarsened(across, |maker, j, plane| {
-            let at = j as i64 * QUAD;
+            let at = maker.at(j);
             let before = maker.load(projected[0], at);
             let result = maker.q("madd", &[plane, half, before]);
             maker.store(result, out, at);
@@ -342,11 +343,11 @@ impl RowBuilder {
         let row = self.row();
         let [before, own] = [0, 1].map(|z| self.pointer(RowOperand::Plane(z, 0), row));
         let to = self.pointer(RowOperand::Output(0, 0), row);
-        let half = self.constant(0);
+        let [half] = self.constants();
         for x in 0..self.quads {
             self.phase(x);
-            let at = x as i64 * QUAD;
-            let [before, own]: [Reg; 2] = [before, own].map(|z: Pointer| self.load(z, at));
+            let at = self.at(x);
+            let [before, own] = [before, own].map(|z: Pointer| self.load(z, at));
             let sum = self.q("add", &[before, own]);
             let mean = self.q("mul", &[sum, half]);
             self.store(mean, to, at);
@@ -358,7 +359,7 @@ impl RowBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::npb::mg::rows::{residual_constants, smoother_constants};
+    use crate::npb::mg::rows::{QUAD, residual_constants, smoother_constants};
     use cp2_machine::Machine;
     use cp2_problems::npb::Precision;
     use cp2_problems::npb::mg::{MgProblem, Smoother};
@@ -372,7 +373,7 @@ mod tests {
             before: 1,
             behind: 1,
             residual: true,
-            quads: 32,
+            row: 32 * QUAD,
             handed: 0,
         };
         let u = RowOperand::Input(0, 0);

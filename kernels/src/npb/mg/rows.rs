@@ -3,13 +3,15 @@
 //! An iteration computes one row of the result, or the rows that belong to one row of the coarser level.
 //!
 //! In a *lifted* row of n points, quad X holds the points X, X + n/L, .. of which there are as many as a quad has
-//! numbers: L = 4 in single precision, L = 2 in double precision. So the neighbours along x of a quad are the
-//! adjacent quads. Only at the ends of a row the numbers of a quad are rotated by one, which closes the periodic
+//! numbers: L = 4 in single precision, L = 2 in double precision. In double-single precision L = 4 too, and a quad X
+//! is two quads of registers and of memory: the upper parts of its numbers, then the lower parts. So the neighbours
+//! along x of a quad are the adjacent quads. Only at the ends of a row the numbers of a quad are rotated by one, which closes the periodic
 //! ring. The point 2 J + 1 of a row is in the place of a quad that J has in a row of the coarser level.
 //!
-//! The coarsest rows have two points. In single precision they are stored as rows of four, the two points twice: a
-//! sequence of period 2 also has the period 4.
+//! The coarsest rows have two points. Where a quad has four numbers they are stored as rows of four, the two points
+//! twice: a sequence of period 2 also has the period 4.
 
+use super::numbers::{ConstantQuads, NumberQuad, apply, normalise};
 use crate::pipeline::{Body, Ops, Pointer, Reg, Step};
 use cp2_problems::npb::Precision;
 
@@ -24,33 +26,17 @@ const FIRST_TO_LAST: i64 = 0b00_11_10_01;
 /// neighbour on both sides.
 const HALVES: i64 = 0b01_00_11_10;
 
-/// Returns how many numbers of a precision a quad holds.
+/// Returns how many numbers of a precision an operation on quads computes.
 pub(super) fn numbers_of_quad(precision: Precision) -> u64 {
-    QUAD as u64 / precision.bytes()
-}
-
-/// Returns the lanes of a quad whose numbers are all the same one.
-pub(super) fn fill_quad(precision: Precision, value: f64) -> [u32; 4] {
     match precision {
-        Precision::Single => [(value as f32).to_bits(); 4],
-        Precision::Double => {
-            let bits = value.to_bits();
-            let [low, high] = [bits as u32, (bits >> 32) as u32];
-            [low, high, low, high]
-        }
+        Precision::Single | Precision::DoubleSingle => 4,
+        Precision::Double => 2,
     }
 }
 
-/// Returns the mnemonic of an operation on the numbers of a precision, given that of single precision. Operations that
-/// move bits are the same in all.
-fn mnemonic(precision: Precision, name: &'static str) -> &'static str {
-    match (precision, name) {
-        (Precision::Double, "add") => "dadd",
-        (Precision::Double, "mul") => "dmul",
-        (Precision::Double, "madd") => "dmadd",
-        (Precision::Double, "nmsub") => "dnmsub",
-        (Precision::Single | Precision::Double, name) => name,
-    }
+/// Returns the bytes of as many numbers of a precision as an operation on quads computes.
+pub(super) fn quad_bytes(precision: Precision) -> i64 {
+    (numbers_of_quad(precision) * precision.bytes()) as i64
 }
 
 /// The place of the first row that an iteration reads or writes.
@@ -71,8 +57,9 @@ pub(super) enum RowOperand {
 pub(super) struct RowDataflow {
     pub(super) ops: Ops,
     pub(super) pointers: Vec<(Pointer, RowOperand)>,
-    /// Quad register that is carried through all iterations of a page and stored behind them.
-    pub(super) sum: Option<u8>,
+    /// Quad registers of a sum that is carried through all iterations of a page and stored behind them: none, one, or
+    /// its upper and its lower parts.
+    pub(super) sum: Vec<u8>,
 }
 
 /// Operators of V-cycles, single and fused. A is the 27-point operator, S the smoother.
@@ -120,11 +107,11 @@ pub(super) enum MultigridOperator {
     Finish,
 }
 
-/// Sums of squares of a row, in as many chains as hide the latency of a multiply-add, and the quad register
+/// Sums of squares of a row, in as many chains as hide the latency of a multiply-add, and the quad registers
 /// that they are added to.
 pub(super) struct SquareSums {
-    carried: Reg,
-    chains: [Option<Reg>; 4],
+    carried: NumberQuad,
+    chains: Vec<Option<NumberQuad>>,
 }
 
 /// Cycles that the interval of a loop with sums is longer than the least.
@@ -133,32 +120,49 @@ const FREE: usize = 4;
 impl SquareSums {
     /// Reserves the carried quad of a loop.
     pub(super) fn new(maker: &mut RowBuilder) -> Self {
-        let carried = maker.rows.ops.carry();
-        maker.rows.sum = Some(carried);
+        let mut carry = || {
+            let carried = maker.rows.ops.carry();
+            maker.rows.sum.push(carried);
+            Reg::Quad(carried)
+        };
+        let (carried, chains) = match maker.precision {
+            Precision::Single | Precision::Double => (NumberQuad::whole(carry()), 4),
+            // The operations on a quad take longer than the latency of a sum.
+            Precision::DoubleSingle => (NumberQuad::of_parts([carry(), carry()]), 1),
+        };
         Self {
-            carried: Reg::Quad(carried),
-            chains: [None; 4],
+            carried,
+            chains: vec![None; chains],
         }
     }
 
     /// Adds the square of quad x of the row.
-    pub(super) fn square(&mut self, maker: &mut RowBuilder, x: usize, value: Reg) {
-        let chain = &mut self.chains[x % 4];
-        *chain = Some(match *chain {
-            Some(sum) => maker.q("madd", &[value, value, sum]),
-            None => maker.q("mul", &[value, value]),
-        });
+    pub(super) fn square(&mut self, maker: &mut RowBuilder, x: usize, value: NumberQuad) {
+        // The square of a lower part is left out, so that it must be small.
+        let value = normalise(&mut maker.rows.ops, value);
+        let number = x % self.chains.len().max(1);
+        if let Some(chain) = self.chains.get_mut(number) {
+            *chain = Some(match *chain {
+                Some(sum) => maker.q("madd", &[value, value, sum]),
+                None => maker.q("mul", &[value, value]),
+            });
+        }
+    }
+
+    /// Adds the squares of adjacent quads, the first of which has an even number in the row.
+    fn add_squares(&mut self, maker: &mut RowBuilder, values: &[NumberQuad]) {
+        for (x, &value) in values.iter().enumerate() {
+            self.square(maker, x, value);
+        }
     }
 
     /// Adds the sums of the row to the carried quad.
     pub(super) fn end(self, maker: &mut RowBuilder) {
-        let chains: Vec<Reg> = self.chains.into_iter().flatten().collect();
-        let add = mnemonic(maker.precision, "add");
-        let all = maker.rows.ops.tournament(add, &chains);
-        let carried = self.carried;
+        let chains: Vec<NumberQuad> = self.chains.into_iter().flatten().collect();
+        let all = maker.add_all(&chains);
         // The free cycles let the end of the row be issued within the next interval, not later.
         maker.rows.ops.body.spare = FREE;
-        maker.rows.ops.body.op(add, &[carried], &[carried, all]);
+        maker.add_to(self.carried, all);
     }
 }
 
@@ -166,13 +170,14 @@ impl SquareSums {
 pub(super) struct RowBuilder {
     pub(super) rows: RowDataflow,
     precision: Precision,
+    constants: Vec<NumberQuad>,
     /// Number of quads of a row, of the coarser level where there are two.
     pub(super) quads: usize,
 }
 
-/// Returns a0, a2 and a3 / a2, which are all of A: it has no weight for faces (a1).
+/// Returns -a0, -a2 and a3 / a2, which are all of A: it has no weight for faces (a1).
 pub(super) fn residual_constants([centre, _, edges, corners]: [f64; 4]) -> [f64; 3] {
-    [centre, edges, corners / edges]
+    [-centre, -edges, corners / edges]
 }
 
 /// Returns c0, c2 and c1 / c2, which are all of S: it has no weight for corners (c3).
@@ -183,12 +188,14 @@ pub(super) fn smoother_constants([centre, faces, edges, _]: [f64; 4]) -> [f64; 3
 impl RowBuilder {
     /// Begins a dataflow with constants, for rows of so many quads.
     pub(super) fn new(precision: Precision, quads: usize, constants: &[f64]) -> Self {
-        let constants = constants.iter().map(|&c| fill_quad(precision, c));
+        let constants = ConstantQuads::new(precision, constants);
+        let ops = Ops::from_quads(Body::evenly(), constants.lanes.clone());
         Self {
+            constants: constants.in_registers(&ops),
             rows: RowDataflow {
-                ops: Ops::from_quads(Body::evenly(), constants.collect()),
+                ops,
                 pointers: Vec::new(),
-                sum: None,
+                sum: Vec::new(),
             },
             precision,
             quads,
@@ -197,17 +204,60 @@ impl RowBuilder {
 
     /// Returns the bytes of a row.
     pub(super) fn row(&self) -> i64 {
-        self.quads as i64 * QUAD
+        self.at(self.quads)
     }
 
-    /// Returns the register of a constant.
-    pub(super) fn constant(&self, index: usize) -> Reg {
-        self.rows.ops.constant(index)
+    /// Returns the bytes from the beginning of a row to its quad x.
+    pub(super) fn at(&self, x: usize) -> i64 {
+        x as i64 * quad_bytes(self.precision)
+    }
+
+    /// Returns the first constants, as many as are asked for.
+    pub(super) fn constants<const N: usize>(&self) -> [NumberQuad; N] {
+        std::array::from_fn(|index| self.constant(index))
+    }
+
+    /// Returns a constant.
+    fn constant(&self, index: usize) -> NumberQuad {
+        let register = || NumberQuad::whole(self.rows.ops.constant(index));
+        self.constants.get(index).copied().unwrap_or_else(register)
     }
 
     /// Applies an operation to whole quads of the rows' precision; it is named as in single precision.
-    pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
-        self.rows.ops.q(mnemonic(self.precision, name), uses)
+    pub(super) fn q(&mut self, name: &'static str, uses: &[NumberQuad]) -> NumberQuad {
+        apply(&mut self.rows.ops, self.precision, name, uses)
+    }
+
+    /// Adds up quads, as a binary tree. There must be one at least.
+    fn add_all(&mut self, quads: &[NumberQuad]) -> NumberQuad {
+        match quads {
+            [one] => *one,
+            _ => {
+                let (a, b) = quads.split_at(quads.len() / 2);
+                let both = [self.add_all(a), self.add_all(b)];
+                self.q("add", &both)
+            }
+        }
+    }
+
+    /// Adds a quad to one in registers that are carried.
+    fn add_to(&mut self, carried: NumberQuad, quad: NumberQuad) {
+        let NumberQuad { high, low, .. } = carried;
+        match low {
+            None => {
+                let add = if self.precision == Precision::Double {
+                    "dadd"
+                } else {
+                    "add"
+                };
+                self.rows.ops.body.op(add, &[high], &[high, quad.high]);
+            }
+            Some(low) => {
+                let sum: Vec<Reg> = self.q("add", &[carried, quad]).parts().collect();
+                self.rows.ops.body.op("add", &[high], &sum);
+                self.rows.ops.body.op("adde", &[low], &sum);
+            }
+        }
     }
 
     /// Adds a pointer that begins at a place and advances by `step` bytes in an iteration.
@@ -218,16 +268,30 @@ impl RowBuilder {
         pointer
     }
 
-    /// Adds a load of a quad.
-    pub(super) fn load(&mut self, pointer: Pointer, bytes: i64) -> Reg {
+    /// Adds loads of a quad's numbers.
+    pub(super) fn load(&mut self, pointer: Pointer, bytes: i64) -> NumberQuad {
+        let high = self.load_quad(pointer, bytes);
+        match self.precision {
+            Precision::Single | Precision::Double => NumberQuad::whole(high),
+            Precision::DoubleSingle => {
+                NumberQuad::of_parts([high, self.load_quad(pointer, bytes + QUAD)])
+            }
+        }
+    }
+
+    /// Adds a load of a quad of memory.
+    fn load_quad(&mut self, pointer: Pointer, bytes: i64) -> Reg {
         let value = Reg::Whole(self.rows.ops.body.quad());
         self.rows.ops.body.load(value, pointer, bytes);
         value
     }
 
-    /// Adds a store of a quad.
-    pub(super) fn store(&mut self, value: Reg, pointer: Pointer, bytes: i64) {
-        self.rows.ops.body.store(value, pointer, bytes);
+    /// Adds stores of a quad's numbers.
+    pub(super) fn store(&mut self, value: NumberQuad, pointer: Pointer, bytes: i64) {
+        let value = normalise(&mut self.rows.ops, value);
+        for (part, at) in value.parts().zip((bytes..).step_by(QUAD as usize)) {
+            self.rows.ops.body.store(part, pointer, at);
+        }
     }
 
     /// Sets the phase: operations that follow may begin when so many quads of the row have been computed.
@@ -236,13 +300,29 @@ impl RowBuilder {
         self.rows.ops.body.phase(passed);
     }
 
-    /// Adds a store into the place that `before` was loaded from.
-    pub(super) fn replace(&mut self, value: Reg, before: Reg, pointer: Pointer, bytes: i64) {
-        self.rows.ops.body.replace(value, before, pointer, bytes);
+    /// Adds stores into the place that `before` was loaded from.
+    pub(super) fn replace(
+        &mut self,
+        value: NumberQuad,
+        before: NumberQuad,
+        pointer: Pointer,
+        bytes: i64,
+    ) {
+        let value = normalise(&mut self.rows.ops, value);
+        let places = before.parts().zip((bytes..).step_by(QUAD as usize));
+        for (part, (before, at)) in value.parts().zip(places) {
+            self.rows.ops.body.replace(part, before, pointer, at);
+        }
     }
 
-    /// Adds a store: into the place of the value `before`, or to a place of its own if there is none.
-    fn add_store(&mut self, value: Reg, before: Option<Reg>, pointer: Pointer, bytes: i64) {
+    /// Adds stores: into the place of the value `before`, or to a place of their own if there is none.
+    fn add_store(
+        &mut self,
+        value: NumberQuad,
+        before: Option<NumberQuad>,
+        pointer: Pointer,
+        bytes: i64,
+    ) {
         match before {
             Some(before) => self.replace(value, before, pointer, bytes),
             None => self.store(value, pointer, bytes),
@@ -250,26 +330,27 @@ impl RowBuilder {
     }
 
     /// Returns the left neighbour of a row's first quad, given its last quad.
-    pub(super) fn turned_right(&mut self, last: Reg) -> Reg {
+    pub(super) fn turned_right(&mut self, last: NumberQuad) -> NumberQuad {
         let lanes = match self.precision {
-            Precision::Single => LAST_TO_FIRST,
+            Precision::Single | Precision::DoubleSingle => LAST_TO_FIRST,
             Precision::Double => HALVES,
         };
         self.lanes(last, lanes)
     }
 
     /// Returns the right neighbour of a row's last quad, given its first quad.
-    pub(super) fn rotate_first_quad(&mut self, first: Reg) -> Reg {
+    pub(super) fn rotate_first_quad(&mut self, first: NumberQuad) -> NumberQuad {
         let lanes = match self.precision {
-            Precision::Single => FIRST_TO_LAST,
+            Precision::Single | Precision::DoubleSingle => FIRST_TO_LAST,
             Precision::Double => HALVES,
         };
         self.lanes(first, lanes)
     }
 
     /// Permutes the lanes of a quad.
-    fn lanes(&mut self, from: Reg, lanes: i64) -> Reg {
-        Reg::Whole(self.rows.ops.body.quad_immediate("perm", &[from], lanes))
+    fn lanes(&mut self, from: NumberQuad, lanes: i64) -> NumberQuad {
+        let body = &mut self.rows.ops.body;
+        from.map(|part| Reg::Whole(body.quad_immediate("perm", &[part], lanes)))
     }
 
     /// Adds pointers to the three planes of a window, each at the row before the block's.
@@ -282,9 +363,9 @@ impl RowBuilder {
     /// and the sum of the four at the corners.
     ///
     /// The pointers are at the first row of the neighbourhood.
-    fn sum_neighbourhood(&mut self, planes: [Pointer; 3], x: usize) -> [Reg; 3] {
-        let row = self.row();
-        let at = |y: i64| y * row + x as i64 * QUAD;
+    fn sum_neighbourhood(&mut self, planes: [Pointer; 3], x: usize) -> [NumberQuad; 3] {
+        let (row, first) = (self.row(), self.at(x));
+        let at = |y: i64| y * row + first;
         let [near, mid, far] = planes;
         let sum = |maker: &mut Self, a: (Pointer, i64), b: (Pointer, i64)| {
             let (a, b) = (maker.load(a.0, at(a.1)), maker.load(b.0, at(b.1)));
@@ -308,8 +389,8 @@ impl RowBuilder {
     /// to load by other pointers, since all accesses through a pointer must lie within an interval.
     pub(super) fn chain<const N: usize, T>(
         &mut self,
-        mut begin: impl FnMut(&mut Self, usize, usize) -> ([Reg; N], T),
-        mut end: impl FnMut(&mut Self, usize, [Reg; N], T, [[Reg; N]; 2]),
+        mut begin: impl FnMut(&mut Self, usize, usize) -> ([NumberQuad; N], T),
+        mut end: impl FnMut(&mut Self, usize, [NumberQuad; N], T, [[NumberQuad; N]; 2]),
     ) {
         let last = self.quads - 1;
         self.phase(0);
@@ -337,7 +418,7 @@ impl RowBuilder {
         let row = self.row();
         let v = self.pointer(RowOperand::Input(1, 0), row);
         let r = self.pointer(RowOperand::Output(0, 0), row);
-        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        let [centre, edges, ratio] = self.constants();
         self.chain(
             |maker, x, by| {
                 let [u, beside, corners] = maker.sum_neighbourhood(planes[by], x);
@@ -345,12 +426,13 @@ impl RowBuilder {
                 ([side], (u, corners))
             },
             |maker, x, _, (u, corners), [[left], [right]]| {
-                let v = maker.load(v, x as i64 * QUAD);
-                let own = maker.q("nmsub", &[u, centre, v]);
+                let at = maker.at(x);
+                let v = maker.load(v, at);
+                let own = maker.q("madd", &[u, centre, v]);
                 let sum = maker.q("add", &[corners, left]);
                 let sum = maker.q("add", &[sum, right]);
-                let result = maker.q("nmsub", &[sum, edges, own]);
-                maker.replace(result, v, r, x as i64 * QUAD);
+                let result = maker.q("madd", &[sum, edges, own]);
+                maker.replace(result, v, r, at);
             },
         );
         self.rows
@@ -363,7 +445,7 @@ impl RowBuilder {
         let row = self.row();
         let u = add.then(|| self.pointer(RowOperand::Input(1, 0), row));
         let out = self.pointer(RowOperand::Output(0, 0), row);
-        let [centre, edges, ratio] = [0, 1, 2].map(|i| self.constant(i));
+        let [centre, edges, ratio] = self.constants();
         self.chain(
             |maker, x, by| {
                 let [r, beside, corners] = maker.sum_neighbourhood(planes[by], x);
@@ -372,7 +454,8 @@ impl RowBuilder {
             },
             |maker, x, _, (r, beside, corners), [[left], [right]]| {
                 let inner = maker.q("madd", &[beside, ratio, corners]);
-                let u = u.map(|u| maker.load(u, x as i64 * QUAD));
+                let at = maker.at(x);
+                let u = u.map(|u| maker.load(u, at));
                 let own = match u {
                     Some(u) => maker.q("madd", &[r, centre, u]),
                     None => maker.q("mul", &[r, centre]),
@@ -380,7 +463,7 @@ impl RowBuilder {
                 let sum = maker.q("add", &[inner, left]);
                 let sum = maker.q("add", &[sum, right]);
                 let result = maker.q("madd", &[sum, edges, own]);
-                maker.add_store(result, u, out, x as i64 * QUAD);
+                maker.add_store(result, u, out, at);
             },
         );
         self.rows
@@ -388,8 +471,8 @@ impl RowBuilder {
 
     /// Computes a quad of the coarser level, `mid / 2 + (near + far) / 4`. Constants are a half and a
     /// quarter.
-    fn halved(&mut self, [near, mid, far]: [Reg; 3]) -> Reg {
-        let [half, quarter] = [0, 1].map(|i| self.constant(i));
+    fn halved(&mut self, [near, mid, far]: [NumberQuad; 3]) -> NumberQuad {
+        let [half, quarter] = self.constants();
         let own = self.q("mul", &[mid, half]);
         let sides = self.q("add", &[near, far]);
         self.q("madd", &[sides, quarter, own])
@@ -400,8 +483,8 @@ impl RowBuilder {
     /// `across` computes a quad of the finer level, `end` gets the quad that is made of these.
     pub(super) fn coarsened(
         &mut self,
-        mut across: impl FnMut(&mut Self, usize) -> Reg,
-        mut end: impl FnMut(&mut Self, usize, Reg),
+        mut across: impl FnMut(&mut Self, usize) -> NumberQuad,
+        mut end: impl FnMut(&mut Self, usize, NumberQuad),
     ) {
         let first = across(self, 0);
         let mut near = first;
@@ -429,7 +512,7 @@ impl RowBuilder {
         let row = self.row();
         let planes = [1, 2, 3].map(|z| self.pointer(RowOperand::Plane(z, 0), 2 * row));
         let out = self.pointer(RowOperand::Output(0, 0), coarse);
-        let [half, quarter] = [0, 1].map(|i| self.constant(i));
+        let [half, quarter] = self.constants();
         let across = |maker: &mut Self, x: usize| {
             let [centre, beside, corners] = maker.sum_neighbourhood(planes, x);
             let inner = maker.q("madd", &[beside, half, centre]);
@@ -444,7 +527,8 @@ impl RowBuilder {
             return self.rows;
         }
         self.coarsened(across, |maker, j, quad| {
-            maker.store(quad, out, j as i64 * QUAD);
+            let at = maker.at(j);
+            maker.store(quad, out, at);
         });
         self.rows
     }
@@ -464,7 +548,7 @@ impl RowBuilder {
         let u = add.then(|| rows(&mut self, |bytes| RowOperand::Input(1, bytes)));
         let out = rows(&mut self, |bytes| RowOperand::Output(0, bytes));
         let sums = |maker: &mut Self, j: usize| {
-            let at = j as i64 * QUAD;
+            let at = maker.at(j);
             let load = |maker: &mut Self, z: usize, y: i64| maker.load(planes[z], y * coarse + at);
             let [a, b] = [0, 1].map(|y| load(maker, 1, y));
             let [c, d] = [0, 1].map(|y| load(maker, 0, y));
@@ -476,18 +560,19 @@ impl RowBuilder {
             [[all, planes], [rows, b]]
         };
         // Stores `u + sum / 2^weight` at a quad; constants are the powers of 1/2.
-        let put = |maker: &mut Self, sum: Reg, weight: usize, (z, y): (usize, usize), x: usize| {
-            let at = y as i64 * fine + x as i64 * QUAD;
-            let factor = weight.checked_sub(1).map(|w| maker.constant(w));
-            let u = u.map(|u| maker.load(u[z], at));
-            let result = match (u, factor) {
-                (Some(u), Some(factor)) => maker.q("madd", &[sum, factor, u]),
-                (Some(u), None) => maker.q("add", &[u, sum]),
-                (None, Some(factor)) => maker.q("mul", &[sum, factor]),
-                (None, None) => sum,
+        let put =
+            |maker: &mut Self, sum: NumberQuad, weight: usize, (z, y): (usize, usize), x: usize| {
+                let at = y as i64 * fine + maker.at(x);
+                let factor = weight.checked_sub(1).map(|w| maker.constant(w));
+                let u = u.map(|u| maker.load(u[z], at));
+                let result = match (u, factor) {
+                    (Some(u), Some(factor)) => maker.q("madd", &[sum, factor, u]),
+                    (Some(u), None) => maker.q("add", &[u, sum]),
+                    (None, Some(factor)) => maker.q("mul", &[sum, factor]),
+                    (None, None) => sum,
+                };
+                maker.add_store(result, u, out[z], at);
             };
-            maker.add_store(result, u, out[z], at);
-        };
         let grid = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let weight = |(z, y): (usize, usize)| 2 - z - y;
         if two {
@@ -523,7 +608,8 @@ impl RowBuilder {
     /// Converts between natural and lifted rows by transposes of as many quads as a quad has numbers.
     ///
     /// With `lift`, quads that are a quarter of a row apart, or half a row in double precision, become adjacent quads,
-    /// otherwise the reverse. With `measured`, the quads are also squared and added up.
+    /// otherwise the reverse. With `measured`, the numbers are also squared and added up; in double-single precision
+    /// that is done with lifted ones.
     pub(super) fn turn(
         mut self,
         lift: bool,
@@ -533,6 +619,8 @@ impl RowBuilder {
         let row = self.row();
         let from = self.pointer(from, row);
         let to = self.pointer(to, row);
+        // Quads of memory: their transposes also part upper from lower parts, which take turns in natural order.
+        self.quads = (row / QUAD) as usize;
         let numbers = numbers_of_quad(self.precision) as usize;
         let part = self.quads / numbers;
         let mut sums = measured.then(|| SquareSums::new(&mut self));
@@ -546,21 +634,27 @@ impl RowBuilder {
             } else {
                 (beside, apart)
             };
-            let quads: Vec<Reg> = here.iter().map(|&at| self.load(from, at)).collect();
-            if let Some(sums) = &mut sums {
-                for (x, &quad) in quads.iter().enumerate() {
-                    sums.square(&mut self, x, quad);
-                }
+            let quads: Vec<Reg> = here.iter().map(|&at| self.load_quad(from, at)).collect();
+            let whole = |quads: &[Reg]| quads.iter().map(|&quad| NumberQuad::whole(quad)).collect();
+            if let (Some(sums), false) = (&mut sums, self.precision == Precision::DoubleSingle) {
+                let numbers: Vec<NumberQuad> = whole(&quads);
+                sums.add_squares(&mut self, &numbers);
             }
             let turned = match quads[..] {
                 [a, b] => ["trnlo", "trnhi"]
-                    .map(|half| self.q(half, &[a, b]))
+                    .map(|half| self.rows.ops.q(half, &[a, b]))
                     .to_vec(),
                 [a, b, c, d] => self.rows.ops.lanes([a, b, c, d]).to_vec(),
                 _ => quads,
             };
+            if let (Some(sums), true) = (&mut sums, self.precision == Precision::DoubleSingle) {
+                let parts = turned.as_chunks().0.iter();
+                let numbers: Vec<NumberQuad> =
+                    parts.map(|&own| NumberQuad::of_parts(own)).collect();
+                sums.add_squares(&mut self, &numbers);
+            }
             for (quad, bytes) in turned.into_iter().zip(there) {
-                self.store(quad, to, bytes);
+                self.rows.ops.body.store(quad, to, bytes);
             }
         }
         if let Some(sums) = sums {

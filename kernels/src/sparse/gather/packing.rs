@@ -364,6 +364,10 @@ impl PageBuilder<'_> {
                     let z = z.unwrap_or_default();
                     values.extend([z.re, z.im].map(f32::to_bits));
                 }
+                MatrixEntries::DoubleSingle(_) => {
+                    let parts = entry.map_or([0.0; 2], |entry| self.matrix.double_single(entry));
+                    values.extend(parts.map(f32::to_bits));
+                }
                 MatrixEntries::Double(_) => {
                     let value = entry.map_or(0.0, |entry| self.matrix.wide(entry));
                     // The lower half comes first.

@@ -45,8 +45,8 @@ fn array_bytes(problem: &dyn Problem) -> u64 {
         let element = match form.kind {
             Kind::U8 => 1,
             Kind::F32 | Kind::I32 | Kind::U32 => 4,
-            Kind::F64 | Kind::Complex64 => 8,
-            Kind::Complex128 => 16,
+            Kind::F64 | Kind::Complex64 | Kind::DoubleSingle => 8,
+            Kind::Complex128 | Kind::ComplexDoubleSingle => 16,
         };
         let sides = form.shape.iter();
         sides.fold(element, |bytes, &side| bytes * side as u64)

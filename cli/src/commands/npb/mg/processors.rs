@@ -27,7 +27,7 @@ use std::sync::Arc;
 fn point_bytes(precision: Precision) -> u64 {
     match precision {
         Precision::Single => 64,
-        Precision::Double => 160,
+        Precision::DoubleSingle | Precision::Double => 160,
     }
 }
 
@@ -44,6 +44,7 @@ pub(super) fn run(
     let transport = ranks.transport();
     let outcome = match args.precision {
         Precision::Single => compute::<f32>(args, machine, json, transport)?,
+        Precision::DoubleSingle => compute::<[f32; 2]>(args, machine, json, transport)?,
         Precision::Double => compute::<f64>(args, machine, json, transport)?,
     };
     ranks.finish();

@@ -27,7 +27,7 @@ impl CgClass {
     pub const fn tolerance(precision: Precision) -> f64 {
         match precision {
             Precision::Single => 1e-6,
-            Precision::Double => 1e-10,
+            Precision::DoubleSingle | Precision::Double => 1e-10,
         }
     }
 
@@ -36,7 +36,7 @@ impl CgClass {
     pub const fn residual(precision: Precision) -> f64 {
         match precision {
             Precision::Single => 5e-6,
-            Precision::Double => 1e-12,
+            Precision::DoubleSingle | Precision::Double => 1e-12,
         }
     }
 

@@ -4,6 +4,7 @@ use super::{CgClass, WideMatrix};
 use crate::ROUNDING;
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
+use crate::double_single::DoubleSingle;
 use crate::error::ProblemError;
 use crate::npb::Precision;
 use crate::problem::{ArrayForm, Problem};
@@ -92,7 +93,7 @@ const MOST_ITERATIONS: usize = 1000;
 fn vector_error(precision: Precision) -> f64 {
     match precision {
         Precision::Single => 2e-6,
-        Precision::Double => 1e-12,
+        Precision::DoubleSingle | Precision::Double => 1e-12,
     }
 }
 
@@ -240,6 +241,11 @@ impl CgProblem {
     pub fn solve_exactly(&self, input: &NamedArrays) -> Result<Iterated<f64>, DataError> {
         Ok(match self.precision() {
             Precision::Single => self.solve(input.get_sized::<f32>("x", self.rows)?),
+            Precision::DoubleSingle => {
+                let x = input.get_sized::<[f32; 2]>("x", self.rows)?;
+                let x: Vec<DoubleSingle> = x.iter().map(|&x| x.into()).collect();
+                self.solve(&x)
+            }
             Precision::Double => self.solve(input.get_sized::<f64>("x", self.rows)?),
         })
     }
@@ -289,6 +295,7 @@ impl Problem for CgProblem {
     fn title(&self) -> String {
         let numbers = match self.precision() {
             Precision::Single => "",
+            Precision::DoubleSingle => ", double-single precision",
             Precision::Double => ", double precision",
         };
         format!(
@@ -337,16 +344,16 @@ impl Problem for CgProblem {
                 .map(|_| 1.0 + random.uniform() / 4.0)
                 .collect(),
         };
-        match (self.precision(), seed) {
-            (Precision::Single, _) => NamedArrays::from_array("x", &[self.rows], x),
-            (Precision::Double, 1) => {
-                NamedArrays::from_array("x", &[self.rows], vec![1.0f64; self.rows])
-            }
-            // Factors next to 1 fill the digits that numbers of single precision leave 0.
-            (Precision::Double, _) => {
-                let fill = |x| f64::from(x) * (1.0 + f64::from(random.uniform()) * ROUNDING);
-                let x: Vec<f64> = x.into_iter().map(fill).collect();
-                NamedArrays::from_array("x", &[self.rows], x)
+        match self.precision() {
+            Precision::Single => NamedArrays::from_array("x", &[self.rows], x),
+            precision => {
+                // Factors next to 1 fill the digits that numbers of single precision leave 0.
+                let mut fill = |x| match seed {
+                    1 => f64::from(x),
+                    _ => f64::from(x) * (1.0 + f64::from(random.uniform()) * ROUNDING),
+                };
+                let x: Vec<f64> = x.into_iter().map(&mut fill).collect();
+                precision.add_wide_array(NamedArrays::default(), ("x", &[self.rows]), x)
             }
         }
     }

@@ -92,6 +92,7 @@ fn the_official_checksums() {
     for (class, precision, most) in [
         (NpbClass::S, Precision::Single, 1e-8),
         (NpbClass::W, Precision::Single, 1e-8),
+        (NpbClass::S, Precision::DoubleSingle, 1e-12),
         (NpbClass::S, Precision::Double, 1e-12),
         (NpbClass::W, Precision::Double, 1e-12),
     ] {

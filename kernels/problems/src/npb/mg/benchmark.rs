@@ -25,7 +25,7 @@ impl MgClass {
     pub const fn tolerance(precision: Precision) -> f64 {
         match precision {
             Precision::Single => 1e-5,
-            Precision::Double => 1e-8,
+            Precision::DoubleSingle | Precision::Double => 1e-8,
         }
     }
 

@@ -5,6 +5,7 @@ use crate::ROUNDING;
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::double_double::DoubleDouble;
+use crate::double_single::DoubleSingle;
 use crate::error::ProblemError;
 use crate::npb::Precision;
 use crate::problem::{ArrayForm, Problem};
@@ -245,7 +246,7 @@ impl Problem for MgProblem {
         let s = if *cycles == 1 { "" } else { "s" };
         let numbers = match precision {
             Precision::Single => String::new(),
-            Precision::Double => format!(", {precision} precision"),
+            Precision::DoubleSingle | Precision::Double => format!(", {precision} precision"),
         };
         format!("{cycles} V-cycle{s} of multigrid on {points} points, smoother {smoother}{numbers}")
     }
@@ -287,15 +288,17 @@ impl Problem for MgProblem {
         let shape = self.shape();
         match (self.precision, case) {
             (Precision::Single, _) => NamedArrays::from_array("v", &shape, v),
-            (Precision::Double, Case::Random) => {
+            (Precision::DoubleSingle | Precision::Double, Case::Random) => {
                 let v: Vec<f64> = v.into_iter().map(f64::from).collect();
-                NamedArrays::from_array("v", &shape, v)
+                self.precision
+                    .add_wide_array(NamedArrays::default(), ("v", &shape), v)
             }
             // Factors next to 1 fill the digits that numbers of single precision leave 0.
-            (Precision::Double, _) => {
+            (Precision::DoubleSingle | Precision::Double, _) => {
                 let fill = |x| f64::from(x) * (1.0 + f64::from(random.uniform()) * ROUNDING);
                 let v: Vec<f64> = v.into_iter().map(fill).collect();
-                NamedArrays::from_array("v", &shape, v)
+                self.precision
+                    .add_wide_array(NamedArrays::default(), ("v", &shape), v)
             }
         }
     }
@@ -320,14 +323,23 @@ impl MgProblem {
     pub fn solve_exactly(&self, input: &NamedArrays) -> Result<Solution<f64>, DataError> {
         Ok(match self.precision {
             Precision::Single => self.solve(input.get_sized::<f32>("v", self.count())?),
+            Precision::DoubleSingle => {
+                let v = input.get_sized::<[f32; 2]>("v", self.count())?;
+                let v: Vec<DoubleSingle> = v.iter().map(|&x| x.into()).collect();
+                self.solve_in_two_doubles(&v)
+            }
             Precision::Double => {
-                let v = input.get_sized::<f64>("v", self.count())?;
-                let Solution { u, norms } = self.solve::<DoubleDouble>(v);
-                let points = u.into_points().into_iter().map(Real::wide).collect();
-                let u = PeriodicGrid::new(self.shape, points);
-                Solution { u, norms }
+                self.solve_in_two_doubles(input.get_sized::<f64>("v", self.count())?)
             }
         })
+    }
+
+    /// Computes the cycles in numbers of two binary64, and rounds to double precision.
+    fn solve_in_two_doubles(&self, v: &[impl Real]) -> Solution<f64> {
+        let Solution { u, norms } = self.solve::<DoubleDouble>(v);
+        let points = u.into_points().into_iter().map(Real::wide).collect();
+        let u = PeriodicGrid::new(self.shape, points);
+        Solution { u, norms }
     }
 
     /// Returns the reference of outputs, from cycles that were computed more exactly than in the problem's precision.
