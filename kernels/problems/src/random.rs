@@ -1,5 +1,6 @@
 //! Seeded random numbers for test data, the same on every host.
 
+use crate::ROUNDING;
 use num_complex::Complex32;
 
 /// The `SplitMix64` generator (Steele, Lea and Flood, 2014): the state counts up by
@@ -31,6 +32,12 @@ impl Random {
     #[allow(clippy::cast_precision_loss)]
     pub fn uniform(&mut self) -> f32 {
         ((self.next_u64() >> 40) as f32 - 8_388_608.0) / 8_388_608.0
+    }
+
+    /// Returns a number of double precision that rounds to about `x` in single precision, and has digits that single
+    /// precision lacks.
+    pub(crate) fn fill_digits(&mut self, x: f32) -> f64 {
+        f64::from(x) * (1.0 + f64::from(self.uniform()) * ROUNDING)
     }
 
     /// Returns a complex number whose parts are uniform in [-1, 1).

@@ -160,6 +160,8 @@ impl DoubleAxisPass {
                 addresses: [0; 2],
                 weights: weighed.then_some([0, 0, columns]),
                 dealt: true,
+                intervals: [Class::DoubleComplex, Class::DoubleAdd]
+                    .map(|class| machine.cp2.interval[class].0),
             };
             let ways = [
                 pages.clone(),
@@ -195,10 +197,13 @@ impl DoubleAxisPass {
         let refused = || FftError::Shape {
             shape: shape.to_vec(),
             machine: machine.name.clone(),
-            cause: NoShape::Lines {
-                axis: axis + 1,
-                sections: machine.cp2.sections,
-                dmem: machine.cp2.dmem.0,
+            cause: match NoShape::explain_field(machine) {
+                NoShape::Field { sections, dmem } => NoShape::Lines {
+                    axis: axis + 1,
+                    sections,
+                    dmem,
+                },
+                cause => cause,
             },
         };
         best.map(|(_, axis)| axis).ok_or_else(refused)
@@ -293,6 +298,8 @@ struct LinePages {
     /// True if the lines of a page are adjacent and dealt to the sections, false if each section has lines of
     /// matrices of its own.
     dealt: bool,
+    /// Cycles between two butterflies, and between two products with weights.
+    intervals: [u64; 2],
 }
 
 impl LinePages {
@@ -416,8 +423,9 @@ impl RingPages for LinePages {
     fn arithmetic_cycles(&self, _page: u64) -> u64 {
         let numbers = self.lines * self.length;
         let products = self.weights.map_or(0, |_| 2 * numbers);
-        // A butterfly takes two cycles.
-        numbers * u64::from(self.length.ilog2()) + products
+        let butterflies = numbers / 2 * u64::from(self.length.ilog2());
+        let [butterfly, product] = self.intervals;
+        butterflies * butterfly + products * product
     }
 }
 

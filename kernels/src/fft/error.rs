@@ -67,7 +67,7 @@ pub enum NoShape {
     },
     /// No pages of lines along an axis fit a field of binary64 numbers.
     #[error(
-        "no pages of lines along axis {axis} fit: the {sections} sections share them evenly, one to eight each of columns of one row, and three pages must fit in {dmem} bytes of DMEM; take longer axes, or a machine with more DMEM or fewer sections"
+        "no pages of lines along axis {axis} fit: {sections} sections must share the lines evenly, and pages of one line or more for each must fit in {dmem} bytes of DMEM; take other axes, or a machine with more DMEM or fewer sections"
     )]
     Lines {
         /// Number of the axis, from 1.

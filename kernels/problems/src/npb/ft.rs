@@ -312,7 +312,11 @@ impl Problem for FtProblem {
         // Each of the two transforms may multiply by N.
         let most = 100 - 2 * n.ilog2() as i32;
         let x = case.complexes(random, n, n, most);
-        self.make_field(x.into_iter().map(widen).collect())
+        let mut fill = |z: Complex32| match self.precision {
+            Precision::Single => widen(z),
+            _ => Complex64::new(random.fill_digits(z.re), random.fill_digits(z.im)),
+        };
+        self.make_field(x.into_iter().map(&mut fill).collect())
     }
 
     fn tolerance_in_words(&self) -> &'static str {

@@ -1,7 +1,6 @@
 //! Inverse iteration (CG) as a problem.
 
 use super::{CgClass, WideMatrix};
-use crate::ROUNDING;
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::double_single::DoubleSingle;
@@ -347,10 +346,9 @@ impl Problem for CgProblem {
         match self.precision() {
             Precision::Single => NamedArrays::from_array("x", &[self.rows], x),
             precision => {
-                // Factors next to 1 fill the digits that numbers of single precision leave 0.
                 let mut fill = |x| match seed {
                     1 => f64::from(x),
-                    _ => f64::from(x) * (1.0 + f64::from(random.uniform()) * ROUNDING),
+                    _ => random.fill_digits(x),
                 };
                 let x: Vec<f64> = x.into_iter().map(&mut fill).collect();
                 precision.add_wide_array(NamedArrays::default(), ("x", &[self.rows]), x)

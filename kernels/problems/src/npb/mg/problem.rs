@@ -1,7 +1,6 @@
 //! Multigrid V-cycles (MG) as a problem.
 
 use super::{MgClass, PeriodicGrid, charges};
-use crate::ROUNDING;
 use crate::case::Case;
 use crate::data::{DataError, Kind, NamedArrays};
 use crate::double_double::DoubleDouble;
@@ -293,10 +292,8 @@ impl Problem for MgProblem {
                 self.precision
                     .add_wide_array(NamedArrays::default(), ("v", &shape), v)
             }
-            // Factors next to 1 fill the digits that numbers of single precision leave 0.
             (Precision::DoubleSingle | Precision::Double, _) => {
-                let fill = |x| f64::from(x) * (1.0 + f64::from(random.uniform()) * ROUNDING);
-                let v: Vec<f64> = v.into_iter().map(fill).collect();
+                let v: Vec<f64> = v.into_iter().map(|x| random.fill_digits(x)).collect();
                 self.precision
                     .add_wide_array(NamedArrays::default(), ("v", &shape), v)
             }
