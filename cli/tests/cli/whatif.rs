@@ -17,13 +17,17 @@ fn verdicts_follow_from_the_figures() {
     let line = format!("whatif --kernels {ROWS} --machine vm7 --machine vm9 --json");
     let json = bench.cp2(&line).works().json();
     assert_eq!(json["schema"], "cp2-whatif/1");
-    assert_eq!(rows(&json).len(), 11 * 3 * 2);
+    assert_eq!(rows(&json).len(), 12 * 3 * 2);
     let mut classes = std::collections::BTreeSet::new();
     for row in rows(&json) {
-        // None of these kernels computes in double precision.
-        if row["proposal"] == "double" {
+        // None of these kernels computes in another precision.
+        if let Some(precision) = ["double", "double-single"]
+            .into_iter()
+            .find(|&name| row["proposal"] == name)
+        {
             let refused = row["refused"].as_str().unwrap();
-            assert!(refused.contains("has precision=double"), "{row}");
+            let said = format!("has precision={precision}");
+            assert!(refused.contains(&said), "{row}");
             assert!(row["verdict"].is_null() && row["cycles"].is_null());
             continue;
         }
@@ -67,7 +71,8 @@ fn verdicts_follow_from_the_figures() {
     assert!((1.5..=2.0).contains(&halved), "{wide}");
 }
 
-/// A proposal may change the size of its rows: the benchmark is compared with itself in double precision.
+/// A proposal may change the size of its rows: the benchmark is compared with itself in double precision. What has no
+/// kernels is a cell.
 #[test]
 fn a_row_may_have_another_size_with_a_proposal() {
     let bench = Bench::new();
@@ -88,6 +93,17 @@ fn a_row_may_have_another_size_with_a_proposal() {
         );
         row["speedup"].as_f64().unwrap()
     });
+    let line = "whatif --kernels npb-mg:n=16:cycles=1,npb-ft:planes=16:rows=16:columns=16:steps=1 --json --proposals double-single";
+    let json = bench.cp2(line).works().json();
+    let [mg, ft] = &rows(&json)[..] else {
+        panic!("{json}")
+    };
+    let slower = mg["speedup"].as_f64().unwrap();
+    assert!(0.2 < slower && slower < 0.6, "{mg}");
+    assert!(
+        ft["refused"].as_str().unwrap().contains("has no kernels") && ft["cycles"].is_null(),
+        "{ft}"
+    );
     let [once, twice] = found;
     assert!(0.4 < once && once < 0.9, "{once}");
     assert!(0.4 * once < twice && twice < 0.7 * once, "{twice} {once}");
