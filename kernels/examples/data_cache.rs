@@ -68,7 +68,9 @@ fn count_misses(matrix: &SparseMatrix, sections: usize) -> usize {
 }
 
 fn main() {
-    println!("| matrix | machine | today | own addresses | with a cache, at least | bytes of misses / of entries |");
+    println!(
+        "| matrix | machine | today | own addresses | with a cache, at least | bytes of misses / of entries |"
+    );
     println!("|---|---|--:|--:|--:|--:|");
     for row in [
         "pattern=random n=1400 each=56",
@@ -83,7 +85,10 @@ fn main() {
         for name in ["vm7", "vm9"] {
             let [base, own] = ["", "+section-addressing"].map(|change| {
                 let machine = Machine::load(&format!("{name}{change}")).unwrap();
-                registry::price(kernel, &size, &Arc::new(machine)).unwrap().unwrap().cycles
+                registry::price(kernel, &size, &Arc::new(machine))
+                    .unwrap()
+                    .unwrap()
+                    .cycles
             });
             let machine = Machine::builtin(name).unwrap();
             let sections = machine.cp2.sections;

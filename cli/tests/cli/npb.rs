@@ -239,6 +239,33 @@ fn cg_in_double_precision_is_verified() {
     bench.cp2(refused).fails(2, &["--machine vm7+double"]);
 }
 
+/// MG and CG in double-single precision reach the benchmark's own tolerances, and the expected cycles; FT, and machines
+/// without the rounding errors of sums and products, say what to take.
+#[test]
+fn double_single_precision_is_verified_or_refused() {
+    let bench = Bench::new();
+    for (name, tolerance) in [("mg", 1e-8), ("cg", 1e-10)] {
+        let command = format!("npb {name} --class S --precision double-single");
+        let line = format!("{command} --machine vm7+double-single --json");
+        let json = bench.cp2(&line).works().json();
+        assert_eq!(json["passed"], true);
+        assert_eq!(json["precision"], "double-single");
+        assert_eq!(json["tolerance"], tolerance);
+        assert!(json["relative_difference"].as_f64().unwrap() < 1e-11);
+        assert_eq!(json["expected_cycles"], json["cycles"]);
+        assert!(json["efficiency"].as_f64().unwrap() < 1.0);
+        let refused = bench.cp2(&command);
+        refused.fails(2, &["extension `double-single`", "vm7+double-single"]);
+    }
+    let ft = "npb ft --class S --precision double-single";
+    for where_to in ["--machine vm7+double-single", "--backend native"] {
+        let refused = bench.cp2(&format!("{ft} {where_to}"));
+        refused.fails(2, &["take single"]);
+    }
+    let native = "npb mg --class S --precision double-single --backend native --json";
+    assert_eq!(bench.cp2(native).works().json()["passed"], true);
+}
+
 /// The result of a tuning search is used; a file changed by hand is verified or refused.
 #[test]
 fn mg_is_tuned_by_a_file() {

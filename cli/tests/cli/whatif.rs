@@ -17,16 +17,17 @@ fn verdicts_follow_from_the_figures() {
     let line = format!("whatif --kernels {ROWS} --machine vm7 --machine vm9 --json");
     let json = bench.cp2(&line).works().json();
     assert_eq!(json["schema"], "cp2-whatif/1");
-    assert_eq!(rows(&json).len(), 12 * 3 * 2);
+    assert_eq!(rows(&json).len(), 13 * 3 * 2);
     let mut classes = std::collections::BTreeSet::new();
     for row in rows(&json) {
-        // None of these kernels computes in double precision.
-        if row["proposal"] == "double" {
+        // None of these kernels computes in another precision.
+        if let Some(precision) = ["double", "double-single"]
+            .into_iter()
+            .find(|&name| row["proposal"] == name)
+        {
             let refused = row["refused"].as_str().unwrap();
-            assert!(
-                refused.contains("has no kernel in double precision"),
-                "{row}"
-            );
+            let said = format!("has no kernel in {precision} precision");
+            assert!(refused.contains(&said), "{row}");
             assert!(row["verdict"].is_null() && row["cycles"].is_null());
             continue;
         }
@@ -70,7 +71,8 @@ fn verdicts_follow_from_the_figures() {
     assert!((1.5..=2.0).contains(&halved), "{wide}");
 }
 
-/// A proposal may change the precision of its rows: the benchmark is compared with itself in double precision.
+/// A proposal may change the precision of its rows: the benchmark is compared with itself in double precision. What has no
+/// kernels is a cell.
 #[test]
 fn rows_may_compute_in_the_precision_of_a_proposal() {
     let bench = Bench::new();
@@ -93,6 +95,17 @@ fn rows_may_compute_in_the_precision_of_a_proposal() {
     });
     assert!(0.4 < found[0] && found[0] < 0.9, "{found:?}");
     assert_eq!(found[0], found[1]);
+    let line = "whatif --kernels npb-mg:n=16:cycles=1,npb-ft:planes=16:rows=16:columns=16:steps=1 --json --proposals double-single";
+    let json = bench.cp2(line).works().json();
+    let [mg, ft] = &rows(&json)[..] else {
+        panic!("{json}")
+    };
+    let slower = mg["speedup"].as_f64().unwrap();
+    assert!(0.2 < slower && slower < 0.6, "{mg}");
+    assert!(
+        ft["refused"].as_str().unwrap().contains("has no kernels") && ft["cycles"].is_null(),
+        "{ft}"
+    );
     let said = bench.cp2("whatif --kernels npb-mg:n=16:cycles=1 --proposals double");
     assert!(
         said.works()

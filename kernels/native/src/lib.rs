@@ -71,7 +71,7 @@ impl Backend for Native {
             None if npb::has_other_numbers(problem) => Err(Refusal::Unfit {
                 backend: self.name(),
                 problem: problem.title(),
-                source: "rustfft has no double-single numbers; take single or double precision"
+                source: "rustfft has no double-single numbers: take single or double precision"
                     .into(),
             }),
             None => Err(Refusal::Unknown {

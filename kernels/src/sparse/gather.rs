@@ -9,7 +9,7 @@
 //!
 //! | what | bytes |
 //! |---|---|
-//! | values | 4 for each place, 8 in double precision: as many as the longest row of each group of rows has, in every section |
+//! | values | 4 for each place, 8 in double and double-single precision: as many as the longest row of each group of rows has, in every section |
 //! | words | 8 for each distinct address of a multiplication, and for the load of values |
 //! | vector | once to every section, segment by segment where local memory does not hold it |
 
@@ -44,7 +44,7 @@ use cp2_problems::npb::Precision;
 use cp2_problems::sparse::SparseMatrix;
 use layout::{BlockGrid, LayoutOption};
 use pages::{GatherLayout, GatherPage, MatrixTile, PAGE_BUFFERS, mask_table};
-use registers::GatherRegisters;
+use registers::{BlockSums, GatherRegisters};
 use slot_assignment::{LaneMask, MOST_SECTIONS};
 use std::sync::Arc;
 
@@ -96,9 +96,7 @@ impl Gather {
         let numbers = match (matrix.is_complex(), matrix.precision()) {
             (true, _) => ColumnValues::Complex,
             (false, Precision::Single) => ColumnValues::Real,
-            (false, precision @ Precision::DoubleSingle) => {
-                return Err(SparseError::SinglePrecision { precision });
-            }
+            (false, Precision::DoubleSingle) => ColumnValues::DoubleSingle,
             (false, Precision::Double) => ColumnValues::Double,
         };
         Self::pack_matrix(matrix, numbers, machine, work)
@@ -108,7 +106,7 @@ impl Gather {
     /// operations of packing.
     ///
     /// # Errors
-    /// A complex matrix or one in double precision; the machine has too little of something.
+    /// A complex matrix or one in another precision than single; the machine has too little of something.
     pub fn pack_for_two(
         matrix: &SparseMatrix,
         machine: &Machine,
@@ -153,12 +151,16 @@ impl Gather {
             .iter()
             .map(|&lanes| lane_masks::Masks::needed(sections, lanes).len());
         let needed = needed.max().unwrap_or(0);
+        let sums = BlockSums {
+            quads,
+            has_lower_parts: numbers == ColumnValues::DoubleSingle,
+        };
         let room =
-            GatherRegisters::room(machine.cp2.registers, quads).filter(|&room| room >= needed);
+            GatherRegisters::room(machine.cp2.registers, sums).filter(|&room| room >= needed);
         let Some(room) = room else {
             return Err(short(
                 machine,
-                Lack::Registers(GatherRegisters::least(needed, quads), machine.cp2.registers),
+                Lack::Registers(GatherRegisters::least(needed, sums), machine.cp2.registers),
             )
             .into());
         };
@@ -181,7 +183,7 @@ impl Gather {
         let grid = BlockGrid::new(matrix.rows(), lanes, machine);
         let chosen = sample.masks(lanes, [sections, room], work);
         let sets = chosen.sets().to_vec();
-        let registers = GatherRegisters::new(machine.cp2.registers, quads, sets.len());
+        let registers = GatherRegisters::new(machine.cp2.registers, sums, sets.len());
         let resident = resident_words::resident(&layout, &registers, (sets.len(), lanes), machine)?;
         let begin = resident.words.len().saturating_sub(1);
         let granule = (machine.dma.granule.0 as usize / 8).max(1);

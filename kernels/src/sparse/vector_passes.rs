@@ -162,8 +162,12 @@ impl VectorPasses {
         granule: u64,
         machine: &Machine,
     ) -> Result<Self, Unfit> {
-        let scalars = (2 * QUAD_BYTES).next_multiple_of(granule);
-        // The sums of a block take a quad, or two of numbers in double precision.
+        let quads_of_scalar = match precision {
+            Precision::Single | Precision::Double => 1,
+            Precision::DoubleSingle => 2,
+        };
+        let scalars = (SCALARS * quads_of_scalar * QUAD_BYTES).next_multiple_of(granule);
+        // The sums of a block take a quad, or two of numbers of 8 bytes.
         let lanes = SUM_NUMBERS * precision.bytes();
         let sums = lanes.next_multiple_of(granule);
         let symbols = [
@@ -171,6 +175,10 @@ impl VectorPasses {
             ("SUMS", sums),
             ("SCALARS", scalars),
             ("DOUBLE", u64::from(precision == Precision::Double)),
+            (
+                "DOUBLE_SINGLE",
+                u64::from(precision == Precision::DoubleSingle),
+            ),
         ];
         let symbols = symbols.map(|(name, value)| {
             let value = i64::try_from(value).unwrap_or(i64::MAX);
@@ -240,9 +248,8 @@ impl VectorPasses {
     /// System memory is used up.
     pub(crate) fn vector(&self, job: &mut Job) -> Result<u64, JobError> {
         Ok(match self.precision {
-            Precision::Single | Precision::DoubleSingle => {
-                job.table(&vec![0.0f32; self.len()])?.address()
-            }
+            Precision::Single => job.table(&vec![0.0f32; self.len()])?.address(),
+            Precision::DoubleSingle => job.table(&vec![[0.0f32; 2]; self.len()])?.address(),
             Precision::Double => job.table(&vec![0.0f64; self.len()])?.address(),
         })
     }
@@ -262,19 +269,29 @@ impl VectorPasses {
     pub(crate) fn operations(&self, kernel: VectorKernel) -> Vec<(Class, u64)> {
         let quads = self.bytes() / QUAD_BYTES;
         let [madds, others] = kernel.arithmetic;
-        let both = match self.precision {
-            Precision::Single | Precision::DoubleSingle => {
-                [(Class::Madd, madds), (Class::Add, others)]
-            }
-            Precision::Double => [(Class::DoubleMadd, madds), (Class::DoubleAdd, others)],
+        let classes = match self.precision {
+            Precision::Single => vec![(Class::Madd, madds), (Class::Add, others)],
+            // Two quads of memory have four numbers. A multiply-add of these has two crossed products, two errors and
+            // four other sums and products; a sum or a product has an error and three others at least.
+            Precision::DoubleSingle => vec![
+                (Class::Madd, madds),
+                (Class::Error, madds + others / 2),
+                (Class::Add, 2 * madds + 3 * others / 2),
+            ],
+            Precision::Double => vec![(Class::DoubleMadd, madds), (Class::DoubleAdd, others)],
         };
-        let both = both.into_iter().filter(|&(_, count)| count > 0);
-        both.map(|(class, count)| (class, count * quads)).collect()
+        let classes = classes.into_iter().filter(|&(_, count)| count > 0);
+        classes
+            .map(|(class, count)| (class, count * quads))
+            .collect()
     }
 }
 
 /// Numbers of a block's sums, of which a kernel uses up to three.
 const SUM_NUMBERS: u64 = 4;
+
+/// Scalars of the kernels, a quad for each, and in double-single precision as many quads behind them for lower parts.
+const SCALARS: u64 = 2;
 
 impl PlacedVectors<'_> {
     /// Makes a step fill the quad of scalar `number` of the kernels with it.
@@ -288,12 +305,18 @@ impl PlacedVectors<'_> {
             self.scalars.address() + QUAD_BYTES * number,
             self.vectors.precision,
         );
-        let lanes = QUAD_BYTES / precision.bytes();
         match precision {
-            Precision::Single | Precision::DoubleSingle => {
-                step.fill(Buffer::<f32>::from_address(at, lanes), scalar)
+            Precision::Single => step.fill(Buffer::<f32>::from_address(at, 4), scalar),
+            Precision::DoubleSingle => {
+                let high = Buffer::<f32>::from_address(at, 4);
+                step.fill(high, scalar)?;
+                // What is stored is rounded to binary32.
+                let rounded = step.load(high, 0)?;
+                let rest = step.subtract(scalar, rounded);
+                let low = Buffer::<f32>::from_address(at + SCALARS * QUAD_BYTES, 4);
+                step.fill(low, rest)
             }
-            Precision::Double => step.fill(Buffer::<f64>::from_address(at, lanes), scalar),
+            Precision::Double => step.fill(Buffer::<f64>::from_address(at, 2), scalar),
         }
     }
 
@@ -306,8 +329,12 @@ impl PlacedVectors<'_> {
     ) -> Result<StepScalar, HostError> {
         let at = self.sums.address() + block * self.vectors.sums;
         match self.vectors.precision {
-            Precision::Single | Precision::DoubleSingle => {
-                step.load(Buffer::<f32>::from_address(at, SUM_NUMBERS), lane)
+            Precision::Single => step.load(Buffer::<f32>::from_address(at, SUM_NUMBERS), lane),
+            Precision::DoubleSingle => {
+                let parts = Buffer::<f32>::from_address(at, 2 * SUM_NUMBERS);
+                let high = step.load(parts, 2 * lane)?;
+                let low = step.load(parts, 2 * lane + 1)?;
+                Ok(step.add(high, low))
             }
             Precision::Double => step.load(Buffer::<f64>::from_address(at, SUM_NUMBERS), lane),
         }
@@ -431,10 +458,11 @@ mod tests {
     fn sums_in_parts_have_every_block_once() {
         sum_in_parts::<f32>(Precision::Single, |x| x);
         sum_in_parts::<f64>(Precision::Double, f64::from);
+        sum_in_parts::<[f32; 2]>(Precision::DoubleSingle, |x| [x, 0.0]);
     }
 
     fn sum_in_parts<T: MemoryElement>(precision: Precision, number: fn(f32) -> T) {
-        let machine = Arc::new(Machine::load("vm7+double").unwrap());
+        let machine = Arc::new(Machine::load("vm7+double+double-single").unwrap());
         // Blocks of two quads, in three parts at least; the last is not full.
         let n = 8 * 2 * TERMS + 8 * 100;
         let vectors = VectorPasses::assemble_passes((n, precision), 2, QUAD_BYTES, &machine);

@@ -2,7 +2,8 @@
 ; A pass goes over blocks of QUADS quads; each section has blocks of its own.
 ; Vectors are padded with zeros to whole blocks, and passes leave zeros there. Each kernel is launched by its label. The
 ; sums of a block are a quad, one sum in a lane, in SUMS bytes; the control CPU adds up those of all blocks. In double
-; precision a quad has two lanes, and three sums take two quads.
+; precision a quad has two lanes, and three sums take two quads. In double-single precision a number is the sum of two
+; floats (docs/numerics.md): loads part two quads of memory into a quad of upper and one of lower parts, stores join them.
 ;
 ; | kernel        | reads               | writes                          | sums                         | scalars |
 ; |---------------|---------------------|---------------------------------|------------------------------|---------|
@@ -24,12 +25,13 @@
 ; DMA takes four cycles and more for each quad of each vector.
 ;
 ; symbols: QUADS    quads of a block, an even number
-;          SUMS     bytes of a block's sums: 16, or 32 in double precision, in whole granules of the DMA
-;          DOUBLE   1 for numbers in double precision, 0 for those of single precision
-;          SCALARS  bytes of the scalars: 32, or whole granules
+;          SUMS     bytes of a block's sums: 16, or 32 of numbers of 8 bytes, in whole granules of the DMA
+;          DOUBLE   1 for numbers in double precision, 0 for others
+;          DOUBLE_SINGLE  1 for numbers in double-single precision, 0 for others
+;          SCALARS  bytes of the scalars: 32, 64 in double-single precision, or whole granules
 ;
 ; Registers: a0 first input, a1 first output, a2.. the further inputs and then outputs, the sums last; c0 blocks;
-;            q24.. sums; q30, q31 scalars
+;            q24.. sums; q30, q31 scalars; in double-single precision q22, q23 their lower parts and q12.. intermediate
 .include "page.s"
 
 .dmem 0
@@ -41,6 +43,10 @@ scalars: .space SCALARS
         movi a13, scalars
         ldq q30, [a13]
         ldq q31, [a13 + 16]
+    .if DOUBLE_SINGLE
+        ldq q22, [a13 + 32]
+        ldq q23, [a13 + 48]
+    .endif
 .endm
 
 ; Loads a page's arguments: the first pair of addresses and `pairs` others.
@@ -54,12 +60,30 @@ scalars: .space SCALARS
 
 ; Loads two quads of a vector; put stores them.
 .macro two to, from
+    .if DOUBLE_SINGLE
+        ldq q12, [\from]+16
+        ldq q13, [\from]+16
+        trnlo r{2 * (\to)}, r24, r25
+        trnhi r{2 * (\to) + 2}, r24, r25
+        trnlo r{2 * (\to) + 1}, r26, r27
+        trnhi r{2 * (\to) + 3}, r26, r27
+    .else
         ldq q{\to}, [\from]+16
         ldq q{\to + 1}, [\from]+16
+    .endif
 .endm
 .macro put of, to
+    .if DOUBLE_SINGLE
+        trnlo r24, r{2 * (\of)}, r{2 * (\of) + 2}
+        trnhi r25, r{2 * (\of)}, r{2 * (\of) + 2}
+        trnlo r26, r{2 * (\of) + 1}, r{2 * (\of) + 3}
+        trnhi r27, r{2 * (\of) + 1}, r{2 * (\of) + 3}
+        stq q12, [\to]+16
+        stq q13, [\to]+16
+    .else
         stq q{\of}, [\to]+16
         stq q{\of + 1}, [\to]+16
+    .endif
 .endm
 
 ; Computes with three or four quads or pairs: numbers of single precision, or of double precision if DOUBLE.
@@ -78,30 +102,90 @@ scalars: .space SCALARS
     .endif
 .endm
 
-; Computes d = a b + c of two quads; the macros after it take a vector and a scalar.
+; Sequences of double-single precision (T. J. Dekker 1971): a product of numbers whose lower parts are in other quads,
+; with its upper part in q12 and the rest in q13; a b + c, whose parts go to two quads and may overlap; and d = q12 + q13
+; with parts that do not overlap.
+.macro product_of_parts a, a_low, b, b_low
+        mul q12, q{\a}, q{\b}
+        mule q13, q{\a}, q{\b}
+        madd q13, q{\a_low}, q{\b}, q13
+        madd q13, q{\a}, q{\b_low}, q13
+.endm
+.macro sum_of_parts a, a_low, b, b_low, c, to=12, rest=13
+        mul q12, q{\a}, q{\b}
+        mule q13, q{\a}, q{\b}
+        madd q14, q{\a_low}, q{\b}, q{\c + 1}
+        adde q15, q{\c}, q12
+        add q{\to}, q{\c}, q12
+        madd q14, q{\a}, q{\b_low}, q14
+        add q13, q13, q15
+        add q{\rest}, q14, q13
+.endm
+.macro join_parts d
+        add q{\d}, q12, q13
+        adde q{\d + 1}, q12, q13
+.endm
+
+; Computes d = a b + c of two quads; the macros after it take a vector and a scalar. Sums of double-single precision
+; have parts that may overlap.
 .macro madds d, a, b, c
+    .if DOUBLE_SINGLE
+        sum_of_parts \a, \a + 1, \b, \b + 1, \c, \d, \d + 1
+    .else
         quads_of_three madd, \d, \a, \b, \c
         quads_of_three madd, \d + 1, \a + 1, \b + 1, \c + 1
+    .endif
 .endm
 .macro adds d, a, scalar, c
+    .if DOUBLE_SINGLE
+        sum_of_parts \a, \a + 1, \scalar, \scalar - 8, \c
+        join_parts \d
+    .else
         quads_of_three madd, \d, \a, \scalar, \c
         quads_of_three madd, \d + 1, \a + 1, \scalar, \c + 1
+    .endif
 .endm
 .macro takes d, a, scalar, c
+    .if DOUBLE_SINGLE
+        neg q16, q{\a}
+        neg q17, q{\a + 1}
+        sum_of_parts 16, 17, \scalar, \scalar - 8, \c
+        join_parts \d
+    .else
         quads_of_three nmsub, \d, \a, \scalar, \c
         quads_of_three nmsub, \d + 1, \a + 1, \scalar, \c + 1
+    .endif
 .endm
 .macro muls d, a, b
+    .if DOUBLE_SINGLE
+        product_of_parts \a, \a + 1, \b, \b + 1
+        join_parts \d
+    .else
         quads mul, \d, \a, \b
         quads mul, \d + 1, \a + 1, \b + 1
+    .endif
 .endm
 .macro subs d, a, b
+    .if DOUBLE_SINGLE
+        neg q14, q{\b}
+        sub q13, q{\a + 1}, q{\b + 1}
+        add q12, q{\a}, q14
+        adde q14, q{\a}, q14
+        add q13, q13, q14
+        join_parts \d
+    .else
         quads sub, \d, \a, \b
         quads sub, \d + 1, \a + 1, \b + 1
+    .endif
 .endm
 .macro scales d, a, scalar
+    .if DOUBLE_SINGLE
+        product_of_parts \a, \a + 1, \scalar, \scalar - 8
+        join_parts \d
+    .else
         quads mul, \d, \a, \scalar
         quads mul, \d + 1, \a + 1, \scalar
+    .endif
 .endm
 
 ; Sets the sums of a block, two quads each, to 0.
@@ -111,14 +195,30 @@ scalars: .space SCALARS
     .endr
 .endm
 
-; Reduces the sums of a block, of two quads each: to one lane each of a quad, or of two quads if DOUBLE.
+; Adds up the lanes of sums of double-single precision: all lanes of q{of} get the upper part, of q{of + 1} the lower.
+.macro add_lanes of
+    .rept 2, i
+        perm q14, q{\of}, 0b01001110 + i * 0b01100011
+        perm q15, q{\of + 1}, 0b01001110 + i * 0b01100011
+        add q12, q{\of}, q14
+        adde q14, q{\of}, q14
+        add q13, q{\of + 1}, q15
+        add q13, q13, q14
+        join_parts \of
+    .endr
+.endm
+
+; Reduces the sums of a block, of two quads each: to one lane each of a quad, or of two quads if numbers have 8 bytes.
 .macro put_sums to
     .rept SUMS / 16
         stq q24, [\to]+16
     .endr
 .endm
 .macro one_sum to
-    .if DOUBLE
+    .if DOUBLE_SINGLE
+        add_lanes 24
+        trnlo r48, r48, r50
+    .elif DOUBLE
         dadd q24, q24, q25
         dadd r48, r48, r49
         mov r49, r48
@@ -131,7 +231,12 @@ scalars: .space SCALARS
         put_sums \to
 .endm
 .macro two_sums to
-    .if DOUBLE
+    .if DOUBLE_SINGLE
+        add_lanes 24
+        add_lanes 26
+        trnlo r48, r48, r50
+        trnlo r49, r52, r54
+    .elif DOUBLE
         dadd q24, q24, q25
         dadd q26, q26, q27
         dadd r48, r48, r49
@@ -149,7 +254,18 @@ scalars: .space SCALARS
         put_sums \to
 .endm
 .macro three_sums to
-    .if DOUBLE
+    .if DOUBLE_SINGLE
+        add_lanes 24
+        add_lanes 26
+        add_lanes 28
+        trnlo r48, r48, r50
+        trnlo r49, r52, r54
+        trnlo r56, r56, r58
+    .rept SUMS / 32
+        stq q24, [\to]+16
+        stq q28, [\to]+16
+    .endr
+    .elif DOUBLE
         dadd q24, q24, q25
         dadd q26, q26, q27
         dadd q28, q28, q29

@@ -79,3 +79,17 @@ fn a_machine_without_double_is_refused() {
         .unwrap_err();
     assert!(refused.to_string().contains("vm7+double"), "{refused}");
 }
+
+/// There are no transforms in double-single precision, and the error says what to take instead.
+#[test]
+fn double_single_precision_is_refused() {
+    let problem = FtProblem::from_class(NpbClass::S).with_precision(Precision::DoubleSingle);
+    let refused = Cp2Backend::new(machine("vm7+double-single"))
+        .method(&problem)
+        .unwrap_err();
+    let said = refused.to_string();
+    assert!(
+        said.contains("has no kernels: take single precision"),
+        "{said}"
+    );
+}

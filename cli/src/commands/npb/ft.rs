@@ -24,7 +24,8 @@ pub(super) struct Args {
     /// Size of the benchmark: S, W, A, B or C
     #[arg(long, value_name = "CLASS", required = true)]
     class: NpbClass,
-    /// Format of the numbers: single, or double on machines with the extension `double`
+    /// Format of the numbers: single, or double on machines with the extension `double`; there are no kernels for
+    /// double-single
     #[arg(long, value_name = "FORMAT", default_value_t)]
     precision: Precision,
     #[command(flatten)]

@@ -174,14 +174,16 @@ impl SparseMatrix {
         }
     }
 
-    /// Returns a matrix of the same pattern, without a known symmetry, whose entries are these numbers of double
-    /// precision, by their position in the order of rows.
+    /// Returns a matrix of the same pattern, without a known symmetry, whose entries are these numbers, by their position
+    /// in the order of rows, rounded to a precision.
     #[must_use]
-    pub fn with_doubles(mut self, number: impl FnMut(usize) -> f64) -> Self {
-        self.coefficients = MatrixEntries::Double((0..self.nnz()).map(number).collect());
-        self.symmetry = Symmetry::General;
-        self.rounded_to_zero = 0;
-        self
+    pub fn with_numbers(self, precision: Precision, number: impl FnMut(usize) -> f64) -> Self {
+        let values = (0..self.nnz()).map(number).collect();
+        let kind = (precision, Symmetry::General);
+        Self {
+            cols: self.cols,
+            ..Self::from_rows(self.starts, self.columns, values, kind)
+        }
     }
 
     /// Returns the format of the entries' real numbers, or of their parts.

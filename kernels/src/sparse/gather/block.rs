@@ -7,10 +7,12 @@
 //! behind the first multiplications of the next block.
 
 mod address;
+mod double_single;
 mod multiplication;
 mod result;
 
 pub(super) use address::{VectorPlace, bases, reachable};
+pub(super) use double_single::DOUBLE_SINGLE_ISSUES;
 
 use super::group_pairs::{self, GroupPair, SumDestination};
 use super::lane_masks::Masks;
@@ -22,6 +24,7 @@ use crate::sparse::work::PackingWork;
 use address::split_address;
 use cp2_asm::isa::{Address, AddressOperand, Inst, Op};
 use cp2_machine::{Class, Machine};
+use double_single::UnfinishedProduct;
 use std::collections::VecDeque;
 
 /// Rows of a block, with their entries assigned to slots.
@@ -65,6 +68,8 @@ pub(super) struct BlockBuilder<'a> {
     all: LaneMask,
     latency: [usize; 3],
     later: VecDeque<DelayedOperation>,
+    /// Multiplications in double-single precision that are not yet added up: the last one, and the one before.
+    products: [Option<UnfinishedProduct>; 2],
     blocks: usize,
     work: &'a PackingWork,
 }
@@ -111,6 +116,7 @@ impl<'a> BlockBuilder<'a> {
             }
             .map(latency),
             later: VecDeque::new(),
+            products: [None; 2],
             blocks: 0,
             work,
         }
@@ -139,6 +145,7 @@ impl<'a> BlockBuilder<'a> {
 
     /// Issues all delayed operations and returns the operations and values: the page ends here.
     pub(super) fn finish_page(&mut self) -> (WordOperations, PageValues) {
+        self.finish_products();
         self.catch_up(usize::MAX);
         (
             std::mem::take(&mut self.ops),
@@ -184,7 +191,7 @@ impl<'a> BlockBuilder<'a> {
                 let slots = sides.map(slot);
                 let (sum, first) = match (into, self.lanes) {
                     // If a number takes both lanes, both sides belong to the same sum.
-                    (SumDestination::Extra, ColumnLanes::Both) => {
+                    (SumDestination::Extra, ColumnLanes::Both) if !self.has_lower_parts() => {
                         let pair = 2 * self.registers.accumulator(number, q);
                         ([pair; 2], [step == 0, false])
                     }
@@ -211,6 +218,11 @@ impl<'a> BlockBuilder<'a> {
         }
         self.blocks += 1;
         Ok(())
+    }
+
+    /// Returns true if sums have registers for their lower parts.
+    fn has_lower_parts(&self) -> bool {
+        self.numbers == ColumnValues::DoubleSingle
     }
 
     fn is_empty(&self, block: &RowBlock) -> bool {

@@ -1,5 +1,6 @@
 //! The cost of a division, by some of its blocks.
 
+use super::block::DOUBLE_SINGLE_ISSUES;
 use super::group_pairs::{self, GroupPair};
 use super::lane_masks::Masks;
 use super::layout::{self, BlockGrid, LayoutOption};
@@ -142,10 +143,10 @@ impl BlockSample {
         let slots = groups.iter().flatten();
         let alone = slots.clone().filter(alone).count() as f64 / slots.count().max(1) as f64;
         let alone = if apart { alone } else { 0.0 };
-        let multiplications = if numbers == ColumnValues::Complex {
-            groups.iter().map(Vec::len).sum()
-        } else {
-            steps
+        let multiplications = match numbers {
+            ColumnValues::Complex => groups.iter().map(Vec::len).sum(),
+            ColumnValues::DoubleSingle => DOUBLE_SINGLE_ISSUES * steps,
+            _ => steps,
         };
         arithmetic += multiplications;
         memory += steps;

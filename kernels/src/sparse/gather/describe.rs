@@ -41,6 +41,9 @@ impl Gather {
             ColumnLanes::Either => "numbers in either lane",
             ColumnLanes::Both if self.numbers == ColumnValues::Two => "two vectors side by side",
             ColumnLanes::Both if self.numbers == ColumnValues::Double => "double precision",
+            ColumnLanes::Both if self.numbers == ColumnValues::DoubleSingle => {
+                "double-single precision"
+            }
             ColumnLanes::Both => "complex numbers",
         };
         format!(

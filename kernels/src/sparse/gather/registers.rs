@@ -13,6 +13,36 @@ const TRANSPOSED_PAIRS: u8 = 4;
 /// Least number of pairs that are loaded and not yet selected.
 const MIN_LOADED_PAIRS: u8 = 8;
 
+/// Quads of rounding errors of double-single products that are not yet added up.
+const ERROR_QUADS: u8 = 2;
+
+/// Sums of a block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockSums {
+    /// Quads of sums.
+    pub(super) quads: usize,
+    /// True in double-single precision: each quad of sums has another one for what belongs to the lower parts.
+    pub(super) has_lower_parts: bool,
+}
+
+impl BlockSums {
+    /// Returns the registers of a quad of sums, in quads.
+    fn parts(self) -> u8 {
+        if self.has_lower_parts { 2 } else { 1 }
+    }
+
+    /// Returns the quads of all sums of a block.
+    fn all(self) -> u8 {
+        let quads = u8::try_from(self.quads).unwrap_or(u8::MAX / 8);
+        quads.saturating_mul(self.parts())
+    }
+
+    /// Returns the quads of errors.
+    fn errors(self) -> u8 {
+        if self.has_lower_parts { ERROR_QUADS } else { 0 }
+    }
+}
+
 /// Registers of a kernel.
 #[derive(Clone, Debug)]
 pub(super) struct GatherRegisters {
@@ -23,45 +53,45 @@ pub(super) struct GatherRegisters {
     results: u8,
     olds: u8,
     zero: u8,
-    /// Accumulators of a block, in quads.
-    quads: u8,
+    /// First quad of errors.
+    errors: u8,
+    sums: BlockSums,
     /// First quad of the extra sums, for slots that only one group of a quad has.
     extras: u8,
     /// First pairs of each kind.
     turned: u8,
     loaded: Range<u8>,
     masks: u8,
-    next: [Cell<u8>; 3],
+    next: [Cell<u8>; 4],
 }
 
 impl GatherRegisters {
-    /// Returns the pairs that are taken by all but masks and loaded pairs, where a block has so many quads of
-    /// sums.
-    fn fixed(quads: u8) -> u8 {
-        2 * (OPERAND_QUADS + VALUE_QUADS + 3 * quads + 2 * RESULT_QUADS + 1) + TRANSPOSED_PAIRS
+    /// Returns the pairs that are taken by all but masks and loaded pairs, where blocks have these sums.
+    fn fixed(sums: BlockSums) -> u8 {
+        let quads = OPERAND_QUADS + VALUE_QUADS + 3 * sums.all() + 2 * RESULT_QUADS + sums.errors();
+        2 * (quads + 1) + TRANSPOSED_PAIRS
     }
 
     /// Returns the number of masks that fit in so many registers.
-    pub(super) fn room(registers: usize, quads: usize) -> Option<usize> {
+    pub(super) fn room(registers: usize, sums: BlockSums) -> Option<usize> {
         let registers = registers.min(64);
-        let fixed = usize::from(Self::fixed(u8::try_from(quads).ok()?) + MIN_LOADED_PAIRS);
+        let fixed = usize::from(Self::fixed(sums) + MIN_LOADED_PAIRS);
         registers.checked_sub(fixed)
     }
 
     /// Returns the least number of registers for so many masks.
-    pub(super) fn least(masks: usize, quads: usize) -> usize {
-        usize::from(Self::fixed(u8::try_from(quads).unwrap_or(u8::MAX / 8)) + MIN_LOADED_PAIRS)
-            + masks
+    pub(super) fn least(masks: usize, sums: BlockSums) -> usize {
+        usize::from(Self::fixed(sums) + MIN_LOADED_PAIRS) + masks
     }
 
     /// Assigns the registers of a machine for so many masks, which must fit.
-    pub(super) fn new(registers: usize, quads: usize, masks: usize) -> Self {
+    pub(super) fn new(registers: usize, sums: BlockSums, masks: usize) -> Self {
         let registers = registers.min(64) as u8;
-        let quads = quads as u8;
         let values = OPERAND_QUADS;
         let accumulators = values + VALUE_QUADS;
-        let extras = accumulators + 2 * quads;
-        let results = extras + quads;
+        let extras = accumulators + 2 * sums.all();
+        let errors = extras + sums.all();
+        let results = errors + sums.errors();
         let olds = results + RESULT_QUADS;
         let zero = olds + RESULT_QUADS;
         let turned = 2 * (zero + 1);
@@ -74,7 +104,8 @@ impl GatherRegisters {
             results,
             olds,
             zero,
-            quads,
+            errors,
+            sums,
             extras,
             turned,
             loaded: first..end,
@@ -112,12 +143,23 @@ impl GatherRegisters {
 
     /// Returns a quad of sums of a block.
     pub(super) fn accumulator(&self, block: usize, quad: usize) -> u8 {
-        self.accumulators + (block % 2) as u8 * self.quads + quad as u8
+        self.accumulators + (block % 2) as u8 * self.sums.all() + quad as u8 * self.sums.parts()
     }
 
     /// Returns a quad for sums of slots that only one group of a block's quad has.
     pub(super) fn extra(&self, quad: usize) -> u8 {
-        self.extras + quad as u8
+        self.extras + quad as u8 * self.sums.parts()
+    }
+
+    /// Returns the next quad for errors of double-single products.
+    pub(super) fn next_error(&self) -> u8 {
+        self.errors + self.turn(3, ERROR_QUADS)
+    }
+
+    /// Returns the quads of a double-single product and of the error of its sum. No lanes are transposed where sums
+    /// have them.
+    pub(super) fn product_and_error(&self) -> [u8; 2] {
+        [self.turned / 2, self.turned / 2 + 1]
     }
 
     /// Returns the quad of a block's result.

@@ -20,6 +20,8 @@ pub enum ColumnValues {
     Two,
     /// A real number in double precision, which takes both lanes.
     Double,
+    /// A real number in double-single precision, whose upper part takes the first lane and whose lower part the second.
+    DoubleSingle,
 }
 
 impl ColumnValues {
@@ -27,7 +29,7 @@ impl ColumnValues {
     pub(super) fn lanes(self) -> &'static [ColumnLanes] {
         match self {
             Self::Real => &[ColumnLanes::Own, ColumnLanes::Either],
-            Self::Complex | Self::Two | Self::Double => &[ColumnLanes::Both],
+            Self::Complex | Self::Two | Self::Double | Self::DoubleSingle => &[ColumnLanes::Both],
         }
     }
 }
@@ -49,7 +51,7 @@ pub enum ColumnLanes {
     Own,
     /// Real numbers in either lane: local memory holds a second copy of the vector, shifted by one.
     Either,
-    /// Numbers that take both lanes: complex ones, those of two interleaved vectors, or those of double precision.
+    /// Numbers that take both lanes: complex ones, those of two interleaved vectors, or those of double or double-single precision.
     Both,
 }
 

@@ -37,6 +37,16 @@ impl BlockBuilder<'_> {
         let filled = filled.fold(0, |all: LaneMask, slot| all | slot.filled());
         let values = self.values(block, slots, filled);
         self.ops.push(access(Op::LdQ, value, values));
+        if self.has_lower_parts() {
+            let side = match slots {
+                [Some(_), Some(_)] => None,
+                [Some(_), None] => Some(0),
+                _ => Some(1),
+            };
+            let first = first[usize::from(side.unwrap_or(0))];
+            self.multiply_double_single([value, operand], (sum[0] / 2, first), side);
+            return;
+        }
         let [low, high] = [0, 1].map(|side| [2 * value + side, 2 * operand + side]);
         let together = self.numbers != ColumnValues::Complex
             && slots.iter().all(Option::is_some)
@@ -56,7 +66,9 @@ impl BlockBuilder<'_> {
         }
         let (product, sums) = match self.numbers {
             ColumnValues::Complex => (Op::CmulP, Op::CmaddP),
-            ColumnValues::Real | ColumnValues::Two => (Op::MulP, Op::MaddP),
+            ColumnValues::Real | ColumnValues::Two | ColumnValues::DoubleSingle => {
+                (Op::MulP, Op::MaddP)
+            }
             ColumnValues::Double => (Op::DmulP, Op::DmaddP),
         };
         for (side, [value, operand]) in [low, high].into_iter().enumerate() {
