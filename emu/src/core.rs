@@ -6,15 +6,15 @@
 pub(crate) mod decoded;
 pub(crate) mod execute;
 pub(crate) mod fault;
-pub(crate) mod lane_mask;
 pub(crate) mod layout;
 pub(crate) mod loops;
 pub(crate) mod simd;
+pub(crate) mod write_mask;
 use crate::core::fault::FaultKind;
-use crate::core::lane_mask::LaneMask;
 use crate::core::layout::{
     COLUMNS, DmemLine, LINE_LANES, PAIR, RegisterBanks, SectionGroup, is_one_group,
 };
+use crate::core::write_mask::WriteMask;
 use crate::memory::interleave;
 use crate::memory::loaded_words::LoadedWords;
 use crate::semantics::action::MemoryOp;
@@ -90,7 +90,7 @@ pub struct Core {
     pub(crate) pc: u32,
     pub(crate) loops: Vec<HardwareLoop>,
     pub(crate) calls: Vec<Call>,
-    pub(crate) mask: LaneMask,
+    pub(crate) mask: WriteMask,
     /// Posts not yet consumed, per event: poster and first cycle that sees it.
     pub(crate) events: Vec<VecDeque<(Poster, u64)>>,
 }
@@ -117,7 +117,7 @@ impl Core {
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
-            mask: LaneMask::default(),
+            mask: WriteMask::default(),
             events: vec![VecDeque::new(); cp2.events],
         }
     }
@@ -135,7 +135,7 @@ impl Core {
             pc: 0,
             loops: Vec::new(),
             calls: Vec::new(),
-            mask: LaneMask::default(),
+            mask: WriteMask::default(),
             events: vec![VecDeque::new(); machine.cp2.events],
         }
     }

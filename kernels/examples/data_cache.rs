@@ -1,4 +1,4 @@
-//! What a data cache in each section would gain in sparse products, from traces.
+//! Models sparse products with a data cache in each section, from traces.
 //!
 //! `cargo run --release -p cp2-kernels --example data_cache` prints the table of docs/proposals.md.
 //!

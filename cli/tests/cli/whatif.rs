@@ -71,8 +71,8 @@ fn verdicts_follow_from_the_figures() {
     assert!((1.5..=2.0).contains(&halved), "{wide}");
 }
 
-/// A proposal may change the precision of its rows: the benchmark is compared with itself in double precision. What has no
-/// kernels is a cell.
+/// A proposal may change the precision of its rows: the benchmark is compared with itself in double precision. What has
+/// no kernels is a cell.
 #[test]
 fn rows_may_compute_in_the_precision_of_a_proposal() {
     let bench = Bench::new();

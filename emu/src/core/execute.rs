@@ -3,9 +3,9 @@
 use crate::alu::PlainAlu;
 use crate::core::decoded::Decoded;
 use crate::core::fault::FaultKind;
-use crate::core::lane_mask::LaneMask;
 use crate::core::layout::PAIR;
 use crate::core::loops::{advance, set_up_loop};
+use crate::core::write_mask::WriteMask;
 use crate::core::{Call, Core};
 use crate::processor::observer::{CoreAccess, Observer};
 use crate::semantics::action::{Action, ControlOp, Data, ExchangeOp, MaskOp, MemoryOp, Source};
@@ -103,7 +103,7 @@ pub(crate) fn word<O: Observer>(
             mask.set_signs(signs(core, first));
             Some(mask)
         }
-        Action::Mask(MaskOp::All) => Some(LaneMask::default()),
+        Action::Mask(MaskOp::All) => Some(WriteMask::default()),
         _ => None,
     };
     if decoded.computes {

@@ -258,7 +258,15 @@ const STOPS: u64 = 500;
 /// Times that a call and a return must run: each runs once where other rows run in loops.
 const CALLS: u64 = 300;
 /// Operations that are never in a block: the reference engine's step runs them for every engine.
-const STEPPED: [Op; 3] = [Op::Stop, Op::Wait, Op::Signal];
+const STEPPED: [Op; 7] = [
+    Op::Stop,
+    Op::Wait,
+    Op::Signal,
+    Op::Msk,
+    Op::MskAll,
+    Op::AnyX,
+    Op::AllX,
+];
 /// Functions that emitted code leaves to the portable tier.
 const CALLED: [Op; 5] = [Op::Rsqrt, Op::Exp2, Op::Log2, Op::Sin, Op::Cos];
 /// Kinds of faults that may not happen with one of the engines: some happen in a few of the programs only.

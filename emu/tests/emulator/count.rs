@@ -350,7 +350,7 @@ fn what_depends_on_data_says_where() {
     };
     assert_eq!(counted(&vm7, &words, &[1, 2]), Err(data.clone()));
     assert!(data.to_string().contains("word 0x0002"), "{data}");
-    // What sections vote for is data.
+    // Votes of sections are data.
     let conditional = Machine::load("vm7+conditional").unwrap();
     let vote = common::m(Op::AnyX, &[Scalar::control(0).0, 1], 0, 0);
     let branch = common::m(Op::Bnz, &[Scalar::control(0).0], 0, 2);

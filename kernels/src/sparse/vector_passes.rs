@@ -310,7 +310,7 @@ impl PlacedVectors<'_> {
             Precision::DoubleSingle => {
                 let high = Buffer::<f32>::from_address(at, 4);
                 step.fill(high, scalar)?;
-                // What is stored is rounded to binary32.
+                // The store rounds to binary32.
                 let rounded = step.load(high, 0)?;
                 let rest = step.subtract(scalar, rounded);
                 let low = Buffer::<f32>::from_address(at + SCALARS * QUAD_BYTES, 4);

@@ -200,7 +200,7 @@ fn extensions_that_a_kernel_does_not_name_change_no_price() {
             let others = Extensions::all() - kernel.extensions();
             let others: Vec<String> = others.names().collect();
             let changed = base.with_changes(&others.join("+")).unwrap();
-            // What belongs to an extension leaves with it.
+            // An extension's parameters leave with it.
             let stripped = changed.without_extensions(changed.cp2.extensions);
             assert_eq!(stripped.hash, base.hash);
             let size = smallest_size(kernel);

@@ -22,9 +22,9 @@ fn problem(precision: Precision, [rows, entries, iterations]: [usize; 3], shift:
     problem.with_precision(precision)
 }
 
-/// Zeta of class S has the official value to the benchmark's own tolerance; the run takes its price. In double precision
-/// that is at most 1.65 times the price of single precision: two entries take the issues of four, and values twice the
-/// bytes. In double-single precision a multiplication takes eight issues.
+/// Zeta of class S has the official value to the benchmark's own tolerance; the run takes its price. In double
+/// precision that is at most 1.65 times the price of single precision: two entries take the issues of four, and values
+/// twice the bytes. In double-single precision a multiplication takes eight issues.
 #[test]
 fn class_s_is_official() {
     for (base, precision, most) in [

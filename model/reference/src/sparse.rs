@@ -19,8 +19,8 @@ pub enum SparseNumbers {
     Real,
     /// Real numbers in binary64, on machines with `double`.
     Double,
-    /// Real numbers as sums of two binary32, on machines with `double-single`. A multiply-add counts as one on the upper
-    /// parts, which is a lower bound of every sequence of operations that computes it.
+    /// Real numbers as sums of two binary32, on machines with `double-single`. A multiply-add counts as one on the
+    /// upper parts, which is a lower bound of every sequence of operations that computes it.
     DoubleSingle,
     /// Complex numbers; vectors are complex too.
     Complex,

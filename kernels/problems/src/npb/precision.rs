@@ -108,8 +108,8 @@ impl Precision {
 
     /// Returns the largest relative error of one rounding: half a unit of the last place. In double-single precision it
     /// is a bound of an operation's error, 2^-45 of the sizes of a sum's operands or of a product: 7 x 2^-48 are proved
-    /// of products without a low part's square (M. Joldes, J.-M. Muller, V. Popescu, Tight and rigorous error bounds for
-    /// basic building blocks of double-word arithmetic, ACM TOMS 44, 2017), and sums have less.
+    /// of products without a low part's square (M. Joldes, J.-M. Muller, V. Popescu, Tight and rigorous error bounds
+    /// for basic building blocks of double-word arithmetic, ACM TOMS 44, 2017), and sums have less.
     #[must_use]
     pub fn rounding(self) -> f64 {
         match self {

@@ -174,8 +174,8 @@ impl SparseMatrix {
         }
     }
 
-    /// Returns a matrix of the same pattern, without a known symmetry, whose entries are these numbers, by their position
-    /// in the order of rows, rounded to a precision.
+    /// Returns a matrix of the same pattern, without a known symmetry, whose entries are these numbers, by their
+    /// position in the order of rows, rounded to a precision.
     #[must_use]
     pub fn with_numbers(self, precision: Precision, number: impl FnMut(usize) -> f64) -> Self {
         let values = (0..self.nnz()).map(number).collect();

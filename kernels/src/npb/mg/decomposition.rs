@@ -86,7 +86,8 @@ pub(super) fn points(level: u32) -> u64 {
     1 << level
 }
 
-/// Returns the number of quads of numbers of a row of a level. Points of a row that does not fill a quad are stored twice.
+/// Returns the number of quads of numbers of a row of a level. Points of a row that does not fill a quad are stored
+/// twice.
 pub(super) fn quads(precision: Precision, level: u32) -> u64 {
     (points(level) / numbers_of_quad(precision)).max(1)
 }

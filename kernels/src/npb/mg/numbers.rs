@@ -1,8 +1,8 @@
 //! Quads of numbers in registers, and operations on them in every precision.
 //!
 //! In double-single precision a number is the unevaluated sum of two binary32, and an operation is a sequence of
-//! operations on upper and lower parts (`docs/numerics.md`): T. J. Dekker, *A floating-point technique for extending the
-//! available precision* (Numerische Mathematik 18, 1971); D. E. Knuth, *The Art of Computer Programming*, volume 2,
+//! operations on upper and lower parts (`docs/numerics.md`): T. J. Dekker, *A floating-point technique for extending
+//! the available precision* (Numerische Mathematik 18, 1971); D. E. Knuth, *The Art of Computer Programming*, volume 2,
 //! 4.2.2; Y. Hida, X. S. Li, D. H. Bailey, *Algorithms for quad-double precision floating point arithmetic* (ARITH-15,
 //! 2001). The rows `adde` and `mule` give the rounding errors of `add` and `mul`.
 //!
@@ -30,7 +30,7 @@ pub(super) struct NumberQuad {
     form: NumberForm,
 }
 
-/// What is known of the numbers of a quad.
+/// Knowledge of the numbers of a quad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NumberForm {
     /// The parts may overlap: sums and products before the last two operations.

@@ -77,8 +77,8 @@ impl MultigridPlan {
     /// Plans the cycles of a problem, with the number of sections that takes the fewest cycles.
     ///
     /// # Errors
-    /// The machine has too few registers, too little memory or too coarse a granule for a kernel, or does not compute in
-    /// the precision of the problem.
+    /// The machine has too few registers, too little memory or too coarse a granule for a kernel, or does not compute
+    /// in the precision of the problem.
     pub fn new(problem: MgProblem, machine: &Arc<Machine>) -> Result<Self, MultigridError> {
         let precision = problem.precision();
         if !machine

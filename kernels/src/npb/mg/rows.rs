@@ -5,8 +5,9 @@
 //! In a *lifted* row of n points, quad X holds the points X, X + n/L, .. of which there are as many as a quad has
 //! numbers: L = 4 in single precision, L = 2 in double precision. In double-single precision L = 4 too, and a quad X
 //! is two quads of registers and of memory: the upper parts of its numbers, then the lower parts. So the neighbours
-//! along x of a quad are the adjacent quads. Only at the ends of a row the numbers of a quad are rotated by one, which closes the periodic
-//! ring. The point 2 J + 1 of a row is in the place of a quad that J has in a row of the coarser level.
+//! along x of a quad are the adjacent quads. Only at the ends of a row the numbers of a quad are rotated by one, which
+//! closes the periodic ring. The point 2 J + 1 of a row is in the place of a quad that J has in a row of the coarser
+//! level.
 //!
 //! The coarsest rows have two points. Where a quad has four numbers they are stored as rows of four, the two points
 //! twice: a sequence of period 2 also has the period 4.

@@ -51,7 +51,8 @@ pub enum ColumnLanes {
     Own,
     /// Real numbers in either lane: local memory holds a second copy of the vector, shifted by one.
     Either,
-    /// Numbers that take both lanes: complex ones, those of two interleaved vectors, or those of double or double-single precision.
+    /// Numbers that take both lanes: complex ones, those of two interleaved vectors, or those of double or
+    /// double-single precision.
     Both,
 }
 

@@ -22,8 +22,8 @@ use cp2_problems::{Element, NamedArrays, Problem as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Returns the bytes of host memory of a point, measured on 2 to 1,024 processors, with a margin: arrays of the precision,
-/// and those of the reference, whose numbers are wider.
+/// Returns the bytes of host memory of a point, measured on 2 to 1,024 processors, with a margin: arrays of the
+/// precision, and those of the reference, whose numbers are wider.
 fn point_bytes(precision: Precision) -> u64 {
     match precision {
         Precision::Single => 64,

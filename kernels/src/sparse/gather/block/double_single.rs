@@ -17,8 +17,8 @@
 //! | `r = add r, f` | | |
 //!
 //! Lanes that are left empty have products of two lower parts and their errors, which are below the last place of the
-//! result. The sequences are those of T. J. Dekker (Numerische Mathematik 18, 1971); at the end s and both lanes of r are
-//! added up.
+//! result. The sequences are those of T. J. Dekker (Numerische Mathematik 18, 1971); at the end s and both lanes of r
+//! are added up.
 
 use super::{BlockBuilder, inst};
 use cp2_asm::isa::{Inst, Op};
@@ -160,8 +160,8 @@ impl BlockBuilder<'_> {
         wait
     }
 
-    /// Issues, with delays, the sum of a quad of sums and both lanes of its register r: the upper parts are in the first
-    /// lanes of the quad then, the lower parts in those of the quad `free`. Returns as above.
+    /// Issues, with delays, the sum of a quad of sums and both lanes of its register r: the upper parts are in the
+    /// first lanes of the quad then, the lower parts in those of the quad `free`. Returns as above.
     pub(super) fn delay_double_single_parts(
         &mut self,
         sum: u8,

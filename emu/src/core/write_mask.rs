@@ -9,12 +9,12 @@ const LANES: usize = 4;
 ///
 /// Lane `i` of a quad has bit `i`, lane `i` of a pair too. A kernel begins with all lanes written.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct LaneMask {
+pub(crate) struct WriteMask {
     /// `[section]`: a bit for each lane that is written; empty where all lanes of all sections are.
     written: Vec<u8>,
 }
 
-impl LaneMask {
+impl WriteMask {
     /// True if all lanes of all sections are written.
     pub(crate) fn is_full(&self) -> bool {
         self.written.is_empty()
@@ -52,7 +52,7 @@ mod tests {
 
     #[test]
     fn signs_choose_lanes() {
-        let mut mask = LaneMask::default();
+        let mut mask = WriteMask::default();
         assert!(mask.is_full() && mask.has(3, 3));
         let minus = (-1.0f32).to_bits();
         mask.set_signs([[minus, 0, 0, u32::MAX], [0; 4]].into_iter());
@@ -62,6 +62,6 @@ mod tests {
         assert!(!mask.is_full());
         // A mask of all lanes is the state at launch, so that fast engines take over again.
         mask.set_signs([[minus; 4]; 2].into_iter());
-        assert_eq!(mask, LaneMask::default());
+        assert_eq!(mask, WriteMask::default());
     }
 }
