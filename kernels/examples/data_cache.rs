@@ -5,7 +5,7 @@
 //! Nothing is executed: the time of a cache depends on data, so no program has a price with one. Each section is given
 //! a quarter of the rows, adjacent ones, and forms its own addresses; the vector stays in system memory and is read
 //! through 32 KiB of a section's memory: 4 ways, least recently used, lines of 16 bytes. A miss moves a line over the
-//! channel and waits for nothing else. Entries are 8 bytes, value and column, and results 4. The time is that of the
+//! channel and waits for nothing else. Entries are 6 bytes, a value and a half-word for its column, and results 4. The time is that of the
 //! channel or of the arithmetic slots (5.5 for four entries, as in `sparse/sell.rs`), whichever is longer: a lower
 //! limit of what such a machine would take.
 #![allow(
@@ -25,6 +25,8 @@ const LINE: usize = 16;
 const WAYS: usize = 4;
 /// Bytes of the cache of a section.
 const CACHE: usize = 32 << 10;
+/// Bytes of an entry: a value, and a half-word for its column.
+const ENTRY: usize = 4 + 2;
 /// Numbers of a vector in a line.
 const NUMBERS: usize = LINE / 4;
 
@@ -83,7 +85,12 @@ fn main() {
         let problem = SpmvProblem::from_size(&size).unwrap();
         let matrix = problem.matrix();
         for name in ["vm7", "vm9"] {
-            let [base, own] = ["", "+section-addressing"].map(|change| {
+            let changes = [
+                "",
+                "+section-addressing",
+                "+section-addressing+word-addressing",
+            ];
+            let [base, own, words] = changes.map(|change| {
                 let machine = Machine::load(&format!("{name}{change}")).unwrap();
                 registry::price(kernel, &size, &Arc::new(machine))
                     .unwrap()
@@ -93,12 +100,12 @@ fn main() {
             let machine = Machine::builtin(name).unwrap();
             let sections = machine.cp2.sections;
             let missed = LINE * count_misses(matrix, sections);
-            let entries = 8 * matrix.nnz();
+            let entries = ENTRY * matrix.nnz();
             let bytes = (missed + entries + 4 * matrix.rows()) as f64;
             let slots = 5.5 / 4.0 * matrix.nnz() as f64 / sections as f64;
             let cycles = (bytes / machine.dma.bandwidth.as_f64()).max(slots);
             let ratio = missed as f64 / entries as f64;
-            println!("| {row} | {name} | {base} | {own} | {cycles:.0} | {ratio:.2} |");
+            println!("| {row} | {name} | {base} | {own} | {words} | {cycles:.0} | {ratio:.2} |");
         }
     }
 }
