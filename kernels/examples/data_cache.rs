@@ -5,9 +5,9 @@
 //! Nothing is executed: the time of a cache depends on data, so no program has a price with one. Each section is given
 //! a quarter of the rows, adjacent ones, and forms its own addresses; the vector stays in system memory and is read
 //! through 32 KiB of a section's memory: 4 ways, least recently used, lines of 16 bytes. A miss moves a line over the
-//! channel and waits for nothing else. Entries are 6 bytes, a value and a half-word for its column, and results 4. The time is that of the
-//! channel or of the arithmetic slots (5.5 for four entries, as in `sparse/sell.rs`), whichever is longer: a lower
-//! limit of what such a machine would take.
+//! channel and waits for nothing else. Entries are 6 bytes, a value and a half-word for its column, and results 4. The
+//! time is that of the channel or of the arithmetic slots (5.5 for four entries, as in `sparse/sell.rs`), whichever is
+//! longer: a lower limit of what such a machine would take.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
