@@ -271,11 +271,11 @@ mod tests {
                 NumberQuad::of_parts(parts)
             };
             let (a, c) = (value(), value());
-            let factor = constants.in_registers(&ops)[0];
+            let constant = constants.in_registers(&ops)[0];
             let uses = match name {
                 "add" => vec![a, c],
-                "mul" => vec![a, factor],
-                _ => vec![a, factor, c],
+                "mul" => vec![a, constant],
+                _ => vec![a, constant, c],
             };
             let result = apply(&mut ops, precision, name, &uses);
             assert_eq!(ops.body.arithmetic(), count, "{name} {factor:?}");
