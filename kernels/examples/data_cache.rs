@@ -71,9 +71,9 @@ fn count_misses(matrix: &SparseMatrix, sections: usize) -> usize {
 
 fn main() {
     println!(
-        "| matrix | machine | today | own addresses | with a cache, at least | bytes of misses / of entries |"
+        "| matrix | machine | today | own addresses | and words | cache, at least | bytes of misses / of entries |"
     );
-    println!("|---|---|--:|--:|--:|--:|");
+    println!("|---|---|--:|--:|--:|--:|--:|");
     for row in [
         "pattern=random n=1400 each=56",
         "pattern=random n=10000 each=8",
