@@ -33,6 +33,7 @@ use crate::io::{FileError, read_small};
 use crate::memory;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use cp2_asm::Program;
+use cp2_asm::isa::Op;
 use cp2_machine::Machine;
 use std::path::Path;
 use std::sync::Arc;
@@ -138,13 +139,27 @@ pub(crate) struct MachineArg {
     machine: Option<String>,
 }
 
+/// Loads a machine by name or file, with changes, and checks that its rows do not hide instructions.
+pub(crate) fn load_machine(name: &str) -> Result<Machine, CommandFailure> {
+    let machine = Machine::load(name)?;
+    let is_taken = |mnemonic: &str| Op::ALL.iter().any(|op| op.row().mnemonic == mnemonic);
+    let mut rows = machine.cp2.rows.iter().map(|row| row.definition());
+    match rows.find(|row| is_taken(&row.mnemonic)) {
+        None => Ok(machine),
+        Some(row) => Err(CommandFailure::input(format!(
+            "machine {name}: the row `{}` has the mnemonic of an instruction; give it one that docs/isa.md does not have",
+            row.mnemonic
+        ))),
+    }
+}
+
 /// Machine without `--machine`.
 const DEFAULT_MACHINE: &str = "vm7";
 
 impl MachineArg {
     /// Loads the machine.
     pub(crate) fn load(&self) -> Result<Machine, CommandFailure> {
-        Ok(Machine::load(self.name())?)
+        load_machine(self.name())
     }
 
     /// Returns the machine's file, which no output may replace.
@@ -172,7 +187,7 @@ impl MachinesArg {
             let builtin = Machine::names().into_iter().filter_map(Machine::builtin);
             return Ok(builtin.map(Arc::new).collect());
         }
-        let load = |name: &String| Ok(Arc::new(Machine::load(name)?));
+        let load = |name: &String| Ok(Arc::new(load_machine(name)?));
         self.machines.iter().map(load).collect()
     }
 

@@ -48,16 +48,26 @@ impl Field {
     /// True for fields of a run and of other kinds of transfers. The search for a nearest legal value covers
     /// descriptors only, so none is suggested for them.
     fn is_of_run(self) -> bool {
-        matches!(
-            self,
+        match self {
             Self::RunSystem(_)
-                | Self::RunLocal(_)
-                | Self::RunBytes(_)
-                | Self::Combine
-                | Self::Kind
-                | Self::Element
-                | Self::Entries
-        )
+            | Self::RunLocal(_)
+            | Self::RunBytes(_)
+            | Self::Combine
+            | Self::Kind
+            | Self::Element
+            | Self::Entries => true,
+            Self::Direction
+            | Self::Section
+            | Self::BlockStride
+            | Self::System
+            | Self::Local
+            | Self::Run
+            | Self::Levels
+            | Self::Count(_)
+            | Self::SystemStride(_)
+            | Self::LocalStride(_)
+            | Self::Event => false,
+        }
     }
 }
 

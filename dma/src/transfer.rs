@@ -9,9 +9,9 @@ use std::ops::Range;
 /// A kind of transfer. Validation, copy, timing and race checks follow from its runs: a new kind needs only
 /// the first three functions.
 ///
-/// The other functions are closed forms, for kinds that have them: each returns what its default computes
-/// from the runs, in less time. Consumers of transfers take them through [`validate`](fn@crate::validate),
-/// [`copy`](fn@crate::copy) and [`transfer_time`](crate::transfer_time).
+/// `combine`, `check` and `schedule` may differ from their defaults. The other functions are closed forms, for kinds
+/// that have them: each returns what its default computes from the runs, in less time. Consumers of transfers take them
+/// through [`validate`](fn@crate::validate), [`copy`](fn@crate::copy) and [`transfer_time`](crate::transfer_time).
 pub trait Transfer {
     /// Returns the direction, load or store.
     fn direction(&self) -> Direction;

@@ -1,9 +1,8 @@
 //! `cp2 disasm`: turns an object file back into assembly text.
 
-use super::{read_object, source_text};
+use super::{load_machine, read_object, source_text};
 use crate::io::{Outputs, display_path, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
-use cp2_machine::Machine;
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -31,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<CommandOutcome, CommandFailure> {
     let program = read_object(&args.input)?;
     if let Some(machine) = &args.machine {
-        let machine = Machine::load(machine)?;
+        let machine = load_machine(machine)?;
         program
             .check_machine(&machine)
             .map_err(|e| CommandFailure::in_file(&args.input, e))?;

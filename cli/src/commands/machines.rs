@@ -1,5 +1,6 @@
 //! `cp2 machines`: lists the machines, shows one with its sources, or compares two.
 
+use crate::commands::load_machine;
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::table::{Align, TextTable};
 use cp2_machine::{Machine, Parameter, RowDefinition};
@@ -43,9 +44,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
             "--toml and --json are two formats of the same; choose one",
         )),
         Some(MachinesAction::Diff { first, second }) => {
-            Ok(diff(&Machine::load(first)?, &Machine::load(second)?))
+            Ok(diff(&load_machine(first)?, &load_machine(second)?))
         }
-        Some(MachinesAction::Show { machine, toml }) => show(&Machine::load(machine)?, *toml),
+        Some(MachinesAction::Show { machine, toml }) => show(&load_machine(machine)?, *toml),
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod show;
 
-use super::MachinesArg;
+use super::{MachinesArg, load_machine};
 use crate::io::{FileError, Outputs, check_extension, write_whole};
 use crate::outcome::{BAD_INPUT, CommandFailure, CommandOutcome, GUEST_FAULT, UNVERIFIED};
 use crate::picture::roofline::{self, RooflineRates};
@@ -180,7 +180,7 @@ fn single(
 ) -> Result<CommandOutcome, CommandFailure> {
     let files = one.machines.iter().filter_map(|m| super::machine_file(m));
     check_roofline(one.roofline.as_deref(), files)?;
-    let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(Machine::load(name)?));
+    let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(load_machine(name)?));
     let machines: Vec<Arc<Machine>> = one.machines.iter().map(load).collect::<Result<_, _>>()?;
     if let [machine] = machines.as_slice() {
         return report_on_machine(kernel, size, one, machine, json);

@@ -3,14 +3,13 @@
 mod replay;
 
 use super::dump::{DmemDump, DmemLoad, registers_json, registers_text};
-use super::{AssemblerArgs, source_text};
+use super::{AssemblerArgs, load_machine, source_text};
 use crate::io::{FileError, Kind, Outputs, read_rows};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use crate::provenance::ReportProvenance;
 use crate::simulation::{SimulationArgs, conclude, figures, merge, table, unknown_limits};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::{Command, Device, Event, FinishedRun, HostAction};
-use cp2_machine::Machine;
 use replay::replay;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -90,7 +89,7 @@ fn launch(args: &Args, json: bool) -> Result<(FinishedRun, CommandOutcome), Comm
             "--output belongs to a recorded run; a program leaves its results in DMEM: --dump-dmem";
         return Err(CommandFailure::in_file(&args.input, message));
     }
-    let machine = Arc::new(Machine::load(args.machine.as_deref().unwrap_or("vm7"))?);
+    let machine = Arc::new(load_machine(args.machine.as_deref().unwrap_or("vm7"))?);
     let (program, notes) = args.assembler.kernel(&args.input, &machine)?;
     let program = Arc::new(program);
     let (options, progress) = args.simulation.begin(None, json);

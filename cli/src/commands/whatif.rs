@@ -8,6 +8,7 @@ mod sensitivity;
 pub(super) mod show;
 mod verdict;
 
+use crate::commands::load_machine;
 use crate::io::{Outputs, check_extension, read_small, write_whole};
 use crate::outcome::{CommandFailure, CommandOutcome};
 use cost::{Cost, CostWeights};
@@ -119,7 +120,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let weights = args.weights.as_deref().map(read_weights).transpose()?;
     let proposals = select_proposals(&args.proposals)?;
     let rows = select_rows(args.kernels.as_deref())?;
-    let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(Machine::load(name)?));
+    let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(load_machine(name)?));
     let machines: Vec<Arc<Machine>> = args.machines.iter().map(load).collect::<Result<_, _>>()?;
     let changed = change_machines(&machines, &proposals)?;
     let keep = args.keep.as_deref().map(KeptRows::open).transpose()?;

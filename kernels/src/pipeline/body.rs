@@ -105,9 +105,6 @@ pub(crate) struct Body {
     /// True if loads and stores are placed together, in the order in which they are due: for long chains that
     /// leave no memory slot free.
     pub(super) evenly: bool,
-    /// True if arithmetic is spread over the interval in the order given, however short the interval is: for chains of
-    /// so many operations that values would wait in registers for each other.
-    pub(crate) spread: bool,
     /// Expected number of iterations, if longer intervals are to be compared by the cycles of the whole loop.
     ///
     /// A longer interval may take fewer cycles: loads and stores that find no memory slot near their

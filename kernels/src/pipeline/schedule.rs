@@ -80,10 +80,7 @@ impl Body {
 
     /// Returns the orders to try.
     pub(super) fn tries(&self) -> &'static [Order] {
-        use Order::{Even, Held, Loads, Spread, Stores, Swing, Written};
-        if self.spread {
-            return &[Spread];
-        }
+        use Order::{Even, Held, Loads, Stores, Swing, Written};
         if self.evenly {
             return &[
                 Even(4),

@@ -1,13 +1,13 @@
 //! Runs a directory again that `--emit` wrote.
 
 use super::Args;
+use crate::commands::load_machine;
 use crate::io::{Kind, display_path, write_array};
 use crate::outcome::{CommandFailure, CommandOutcome, UNVERIFIED};
 use crate::provenance::ReportProvenance;
 use crate::simulation::{figures, merge, table, unknown_limits};
 use cp2_host::FinishedRun;
 use cp2_host::emit::{self, RecordedFigures, Replay};
-use cp2_machine::Machine;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ pub(super) fn replay(
         None => None,
     };
     let machine = match &args.machine {
-        Some(machine) => Arc::new(Machine::load(machine)?),
+        Some(machine) => Arc::new(load_machine(machine)?),
         None => replay.machine.clone(),
     };
     let recorded = &replay.expected;

@@ -190,8 +190,7 @@ impl RowBuilder {
     /// Begins a dataflow with constants, for rows of so many quads.
     pub(super) fn new(precision: Precision, quads: usize, constants: &[f64]) -> Self {
         let constants = ConstantQuads::new(precision, constants);
-        let mut ops = Ops::from_quads(Body::evenly(), constants.lanes.clone());
-        ops.body.spread = precision == Precision::DoubleSingle;
+        let ops = Ops::from_quads(Body::evenly(), constants.lanes.clone());
         Self {
             constants: constants.in_registers(&ops),
             rows: RowDataflow {
