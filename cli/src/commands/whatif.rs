@@ -68,9 +68,10 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "csv")]
     markdown: bool,
     /// Find for every verdict the assumed number of the machine that changes its class with the least factor in 1/4
-    /// to 4, and whether all turned against it by 1.25 do: a hundred prices and some runs each [default: not found]
-    #[arg(long)]
-    sensitivity: bool,
+    /// to 4, and whether all turned against it by 1.25 do: a hundred prices and some runs each; of one machine alone
+    /// if it is named [default: not found]
+    #[arg(long, value_name = "MACHINE", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    sensitivity: Option<String>,
     /// Write a page with all tables and, with --weights, gain over cost: .html [default: not written]
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -122,12 +123,22 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<CommandOutcome, CommandFail
     let rows = select_rows(args.kernels.as_deref())?;
     let load = |name: &String| Ok::<_, CommandFailure>(Arc::new(load_machine(name)?));
     let machines: Vec<Arc<Machine>> = args.machines.iter().map(load).collect::<Result<_, _>>()?;
+    if let Some(only) = args.sensitivity.as_ref().filter(|only| !only.is_empty())
+        && machines.iter().all(|machine| machine.name != *only)
+    {
+        let names: Vec<&str> = machines.iter().map(|m| m.name.as_str()).collect();
+        return Err(CommandFailure::input(format!(
+            "--sensitivity={only}: expected one of the machines of --machine: {}",
+            names.join(", ")
+        )));
+    }
     let changed = change_machines(&machines, &proposals)?;
     let keep = args.keep.as_deref().map(KeptRows::open).transpose()?;
     let mut results = MeasuredRows::new(keep.as_ref(), json);
     let (mut trials, refused) = try_proposals(&rows, changed, &mut results)?;
-    if args.sensitivity {
-        sensitivity::find_flips(&mut trials, &mut results)?;
+    if let Some(only) = &args.sensitivity {
+        let is_named = |trial: &&mut ProposalTrial| only.is_empty() || trial.base.name == *only;
+        sensitivity::find_flips(trials.iter_mut().filter(is_named), &mut results)?;
     }
     let (exit, faults) = results.faults();
     let notes = refused + &faults;

@@ -503,3 +503,24 @@ fn argument_words_may_be_negative() {
     let y = bench.read("y.npy");
     assert!(y.ends_with(&ints([4, 22, 6, 24])), "{y:?}");
 }
+
+/// A row of a machine file may not take the name of an instruction, which programs would then not mean.
+#[test]
+fn rows_with_names_of_instructions_are_refused_where_a_machine_is_loaded() {
+    let bench = Bench::new();
+    let row = "mnemonic = \"madd\"\nform = \"P2\"\nclass = \"integer\"\nlanes = \"d[i] = a[i]\"\n";
+    let text = format!("base = \"vm7\"\n[[row]]\n{row}");
+    bench.write("mine.toml", &text);
+    let said: &[&str] = &["mine.toml", "`madd`", "mnemonic of an instruction"];
+    bench.refuses(&[
+        ("machines show mine.toml", said),
+        ("machines diff vm7 mine.toml", said),
+        (
+            "whatif --machine mine.toml --kernels fft:n=64:batch=8",
+            said,
+        ),
+        ("fft --n 64 --batch 8 --machine mine.toml+exchange", said),
+    ]);
+    bench.write("mine.toml", text.replace("madd", "mine"));
+    bench.cp2("machines show mine.toml").works();
+}

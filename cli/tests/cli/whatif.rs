@@ -183,6 +183,10 @@ fn refusals_are_cells_and_wrong_options_are_refused() {
             "whatif --weights bad.toml",
             &["bad.toml", "area", "sram_kib"],
         ),
+        (
+            "whatif --kernels fft:n=64:batch=8 --sensitivity=vm9",
+            &["--sensitivity=vm9", "--machine: vm7"],
+        ),
         ("whatif --html page.txt", &["page.txt", ".html"]),
         ("whatif --csv --json", &["choose one"]),
     ]);
@@ -223,7 +227,7 @@ fn a_verdict_flips_at_the_number_that_is_named() {
     let bench = Bench::new();
     let line = "whatif --kernels fft:n=64:batch=64 --proposals sections-8";
     let json = bench
-        .cp2(&format!("{line} --sensitivity --json"))
+        .cp2(&format!("{line} --sensitivity=vm7 --json"))
         .works()
         .json();
     let row = &rows(&json)[0];

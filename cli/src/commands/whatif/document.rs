@@ -114,7 +114,7 @@ mod tests {
         std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
-    const AGAIN: &str = "generate docs/proposals.md again with `cp2 whatif --machine vm7 --machine vm9 --markdown > docs/proposals.md`";
+    const AGAIN: &str = "generate docs/proposals.md again with `cp2 whatif --machine vm7 --machine vm9 --sensitivity=vm7 --markdown > docs/proposals.md`";
 
     #[test]
     fn the_page_is_of_the_catalogue_rows_and_machines_of_today() {

@@ -185,8 +185,8 @@ impl Candidate<'_> {
 ///
 /// Searches go by price: the ends of both directions of every number first; where the class differs there, bisection
 /// finds the first value of the grid at which it does, presuming that it changes once. The nearest flip is then run.
-pub(super) fn find_flips(
-    trials: &mut [ProposalTrial],
+pub(super) fn find_flips<'a>(
+    trials: impl Iterator<Item = &'a mut ProposalTrial>,
     results: &mut MeasuredRows<'_>,
 ) -> Result<(), CommandFailure> {
     for trial in trials {
