@@ -78,7 +78,7 @@ enum DirectLoop {
     /// A loop along the block with all taps in its words, or one such loop for each part of the taps.
     Tiles(Box<TiledFilter>),
     /// Loops through the phases of the taps.
-    Phases(PolyphaseFilter),
+    Phases(Box<PolyphaseFilter>),
 }
 
 /// Returns the most tiles of a block with so many taps in the table, samples before an output's own, and
@@ -273,7 +273,7 @@ impl DirectSchedule {
             table: phases.table.clone(),
             fills: phases.fills,
             operations: phases.operations,
-            inner: DirectLoop::Phases(phases),
+            inner: DirectLoop::Phases(Box::new(phases)),
         })
     }
 
