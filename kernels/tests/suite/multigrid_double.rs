@@ -79,15 +79,15 @@ fn all_inputs_are_within_roundings() {
     let [double, pair] = WIDE;
     for (precision, shape, changes) in [
         (double, [16, 16, 16], "vm7+double"),
-        (double, [32, 16, 64], "vm9+double"),
+        (double, [16, 16, 32], "vm9+double"),
         (
             double,
-            [16, 32, 32],
+            [16, 32, 16],
             "vm7+double+cp2.sections=3+cp2.dmem=16KiB",
         ),
         (
             double,
-            [32, 32, 16],
+            [32, 16, 16],
             "vm7+double+cp2.interval.double-add=2+cp2.interval.double-madd=2",
         ),
         (pair, [16, 16, 16], "vm9+double-single"),
