@@ -221,13 +221,13 @@ proptest! {
 #[test]
 fn a_checkpoint_of_another_version_is_refused() {
     let text = serde_json::to_string(&start(&machine("vm7"))).unwrap();
-    let rest = text.strip_prefix("{\"version\":3,").unwrap();
-    for other in ["{\"version\":0,", "{\"version\":2,"] {
+    let rest = text.strip_prefix("{\"version\":4,").unwrap();
+    for other in ["{\"version\":0,", "{\"version\":3,"] {
         let error = serde_json::from_str::<Processor>(&format!("{other}{rest}")).unwrap_err();
         let found = other
             .trim_start_matches("{\"version\":")
             .trim_end_matches(',');
-        let words = format!("the checkpoint has version {found}, expected 3");
+        let words = format!("the checkpoint has version {found}, expected 4");
         assert!(error.to_string().contains(&words), "{error}");
     }
     let error = serde_json::from_str::<Processor>(&format!("{{{rest}")).unwrap_err();
