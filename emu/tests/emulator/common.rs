@@ -4,7 +4,7 @@
 
 use cp2_asm::isa::{Address, AddressOperand, Inst, Mode, Op, Scalar, Word};
 use cp2_dma::{Descriptor, Direction, Target};
-use cp2_emu::{Notice, Processor};
+use cp2_emu::{Engine, Notice, Processor};
 use cp2_machine::{Machine, Ticks};
 use std::sync::Arc;
 
@@ -99,6 +99,23 @@ pub(crate) fn load(processor: &mut Processor, words: &[Word]) {
         processor.run_until(Ticks(u64::MAX)),
         Notice::TransferDone(_)
     ));
+}
+
+/// Runs a program until it stops on an engine, from a DMEM of these bytes in each section.
+pub(crate) fn run_on(
+    machine: &Arc<Machine>,
+    engine: Engine,
+    dmem: &[Vec<u8>],
+    words: impl Iterator<Item = Word>,
+) -> Processor {
+    let mut processor = Processor::new(machine.clone()).with_engine(engine);
+    load(&mut processor, &words.collect::<Vec<_>>());
+    for (section, bytes) in dmem.iter().enumerate() {
+        processor.poke_dmem(section, 0, bytes).unwrap();
+    }
+    processor.launch(0, 0).unwrap();
+    assert_eq!(processor.run_until(Ticks(u64::MAX)), Notice::KernelStopped);
+    processor
 }
 
 /// Runs a program from word 0 until it stops; also returns the instant of its launch.

@@ -13,16 +13,8 @@ use std::sync::Arc;
 
 /// Runs the words behind loads of quads 1 and 2 from `dmem[section]`.
 fn run(machine: &Arc<Machine>, engine: Engine, dmem: &[Vec<u8>], words: &[Word]) -> Processor {
-    let mut processor = Processor::new(machine.clone()).with_engine(engine);
     let first = [1, 2].map(|q| mem(Op::LdQ, q, 15, Mode::Offset(16 * i32::from(q) - 16)));
-    let words: Vec<Word> = first.iter().chain(words).copied().collect();
-    load(&mut processor, &words);
-    for (section, bytes) in dmem.iter().enumerate() {
-        processor.poke_dmem(section, 0, bytes).unwrap();
-    }
-    processor.launch(0, 0).unwrap();
-    assert_eq!(processor.run_until(Ticks(u64::MAX)), Notice::KernelStopped);
-    processor
+    common::run_on(machine, engine, dmem, first.iter().chain(words).copied())
 }
 
 proptest! {

@@ -19,17 +19,10 @@ const STORED: i32 = 512;
 
 /// Loads all registers from DMEM, and runs the words behind that.
 fn run(machine: &Arc<Machine>, engine: Engine, dmem: &[Vec<u8>], words: &[Word]) -> Processor {
-    let mut processor = Processor::new(machine.clone()).with_engine(engine);
     let first = (0..32).map(|q| mem(Op::LdQ, q, 15, Mode::Offset(16 * i32::from(q))));
     let base = set(Scalar::address(0), STORED);
-    let words: Vec<Word> = first.chain([base]).chain(words.iter().copied()).collect();
-    load(&mut processor, &words);
-    for (section, bytes) in dmem.iter().enumerate() {
-        processor.poke_dmem(section, 0, bytes).unwrap();
-    }
-    processor.launch(0, 0).unwrap();
-    assert_eq!(processor.run_until(Ticks(u64::MAX)), Notice::KernelStopped);
-    processor
+    let words = first.chain([base]).chain(words.iter().copied());
+    common::run_on(machine, engine, dmem, words)
 }
 
 fn word_of(bytes: &[u8], word: usize) -> u32 {

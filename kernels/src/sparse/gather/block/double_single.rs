@@ -143,43 +143,30 @@ impl BlockBuilder<'_> {
         &mut self,
         [to, other]: [u8; 2],
         free: u8,
-        mut wait: usize,
+        wait: usize,
     ) -> usize {
-        let [_, add, _] = self.latency;
         // The register r of a pair is in the next quad.
         let [rest, other_rest] = [to + 2, other + 2];
-        for (operation, registers) in [
-            (Op::AddeP, [free, to, other]),
-            (Op::AddP, [to, to, other]),
-            (Op::AddP, [rest, rest, other_rest]),
-            (Op::AddP, [rest, rest, free]),
-        ] {
-            self.delay_operations(vec![inst(operation, &registers)], 0, wait);
-            wait += add;
-        }
-        wait
+        let chain: [(Op, &[u8]); 4] = [
+            (Op::AddeP, &[free, to, other]),
+            (Op::AddP, &[to, to, other]),
+            (Op::AddP, &[rest, rest, other_rest]),
+            (Op::AddP, &[rest, rest, free]),
+        ];
+        self.delay_chain(&chain, wait)
     }
 
     /// Issues, with delays, the sum of a quad of sums and both lanes of its register r: the upper parts are in the
     /// first lanes of the quad then, the lower parts in those of the quad `free`. Returns as above.
-    pub(super) fn delay_double_single_parts(
-        &mut self,
-        sum: u8,
-        free: u8,
-        mut wait: usize,
-    ) -> usize {
-        let [_, add, _] = self.latency;
+    pub(super) fn delay_double_single_parts(&mut self, sum: u8, free: u8, wait: usize) -> usize {
         let rest = sum + 1;
-        for (operation, registers) in [
-            (Op::SwapQ, &[free, rest][..]),
+        let chain: [(Op, &[u8]); 4] = [
+            (Op::SwapQ, &[free, rest]),
             (Op::AddQ, &[rest, rest, free]),
             (Op::AddeQ, &[free, sum, rest]),
             (Op::AddQ, &[sum, sum, rest]),
-        ] {
-            self.delay_operations(vec![inst(operation, registers)], 0, wait);
-            wait += add;
-        }
-        wait
+        ];
+        self.delay_chain(&chain, wait)
     }
 
     /// Issues, with delays, the sum of a quad of two numbers with another one, whose register is overwritten; `free` is
@@ -188,12 +175,11 @@ impl BlockBuilder<'_> {
         &mut self,
         [to, other]: [u8; 2],
         free: u8,
-        mut wait: usize,
+        wait: usize,
     ) -> usize {
-        let [_, add, _] = self.latency;
         // The error goes to the second lane, where the lower parts are added up. Then both lanes are added in turn.
-        for (operation, registers) in [
-            (Op::AddeQ, &[free, to, other][..]),
+        let chain: [(Op, &[u8]); 9] = [
+            (Op::AddeQ, &[free, to, other]),
             (Op::AddQ, &[to, to, other]),
             (Op::SwapQ, &[free, free]),
             (Op::AddQ, &[to, to, free]),
@@ -202,7 +188,15 @@ impl BlockBuilder<'_> {
             (Op::AddQ, &[to, to, free]),
             (Op::TrnloP, &[2 * to, 2 * to, 2 * other]),
             (Op::TrnloP, &[2 * to + 1, 2 * to + 1, 2 * other + 1]),
-        ] {
+        ];
+        self.delay_chain(&chain, wait)
+    }
+
+    /// Issues operations of which each waits for the one before, the first after `wait` operations of the arithmetic
+    /// slot. Returns those until the last result is ready.
+    fn delay_chain(&mut self, chain: &[(Op, &[u8])], mut wait: usize) -> usize {
+        let [_, add, _] = self.latency;
+        for &(operation, registers) in chain {
             self.delay_operations(vec![inst(operation, registers)], 0, wait);
             wait += add;
         }
