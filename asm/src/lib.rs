@@ -14,6 +14,7 @@ pub mod issue;
 pub mod manual;
 pub mod object;
 mod program;
+pub mod schedule;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 

@@ -26,10 +26,10 @@ pub mod stencil;
 
 pub use assembly::{Lack, Unfit};
 pub use backend::{Cp2Backend, Cp2Report, Failure, Method, REFUSED_KINDS, Task};
+pub use cp2_asm::schedule::Unschedulable;
 pub use cp2_problems::{PartVerdict, Random, Tally, Verdict, judged};
 pub use job::{
     EndedJobs, ExchangeError, Job, JobCommunicator, JobError, JobPart, JobProgram, KernelRun,
     MessageRequest, Pass, PreparedJob, ProcessorRun, RegionHandle, price_jobs, run_job_programs,
     run_jobs,
 };
-pub use pipeline::Unschedulable;

@@ -5,7 +5,11 @@
 //! parts before. `pipeline` makes the words: one multiply-add each where the memory slot suffices for loads
 //! and stores.
 
-use crate::pipeline::{Body, Emitted, Operations, Pointer, Reg, Schedule, Setup, Step, Value};
+use crate::pipeline::Operations;
+use cp2_asm::schedule::{
+    DataOperand, DataPointer, DataValue, Dataflow, LoopText, ModuloSchedule, PointerSetup,
+    PointerStep,
+};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::collections::BTreeMap;
@@ -111,15 +115,15 @@ impl TileShape {
 /// A pointer into a block, and the half of the block that it walks through.
 #[derive(Clone, Copy, Debug)]
 struct HalfPointer {
-    pointer: Pointer,
+    pointer: DataPointer,
     half: usize,
 }
 
 /// The body of a tile and its pointers.
 struct TileBody {
     shape: TileShape,
-    body: Body,
-    taps: Pointer,
+    body: Dataflow,
+    taps: DataPointer,
     /// Two pointers for the samples of each half: the accesses of an iteration through one pointer must lie
     /// within an interval, and all samples of a tile span more.
     samples: Vec<[HalfPointer; 2]>,
@@ -130,9 +134,9 @@ struct TileBody {
 
 impl TileBody {
     fn new(shape: TileShape, adds: bool) -> Self {
-        let mut body = Body::in_order();
-        let forward = |numbers: usize| Step::Bytes((8 * shape.width() * numbers) as i64);
-        let taps = body.pointer(2, Step::Bytes(0));
+        let mut body = Dataflow::in_order();
+        let forward = |numbers: usize| PointerStep::Bytes((8 * shape.width() * numbers) as i64);
+        let taps = body.pointer(2, PointerStep::Bytes(0));
         let mut half = |register, half, step| HalfPointer {
             pointer: body.pointer(register, step),
             half,
@@ -157,8 +161,8 @@ impl TileBody {
         let count = shape.width() * shape.order().len();
         let (mut tap, mut done) = (0, 0);
         for group in shape.groups() {
-            let mut known: BTreeMap<usize, Value> = BTreeMap::new();
-            let mut sums: BTreeMap<(usize, usize), Option<Value>> = BTreeMap::new();
+            let mut known: BTreeMap<usize, DataValue> = BTreeMap::new();
+            let mut sums: BTreeMap<(usize, usize), Option<DataValue>> = BTreeMap::new();
             for (at, phase, _) in group {
                 let h = tile.tap(tap);
                 for output in 0..shape.width() {
@@ -184,7 +188,7 @@ impl TileBody {
     }
 
     /// Returns a new value: a pair, or with real taps a quad of one number of each half.
-    fn value(&mut self) -> Value {
+    fn value(&mut self) -> DataValue {
         if self.shape.real {
             self.body.quad()
         } else {
@@ -192,17 +196,17 @@ impl TileBody {
         }
     }
 
-    fn tap(&mut self, index: usize) -> Value {
+    fn tap(&mut self, index: usize) -> DataValue {
         let (h, at) = (self.value(), 8 * index as i64);
         if self.shape.real {
-            self.body.load_twice(Reg::Whole(h), self.taps, at);
+            self.body.load_twice(DataOperand::Whole(h), self.taps, at);
         } else {
-            self.body.load(Reg::Whole(h), self.taps, at);
+            self.body.load(DataOperand::Whole(h), self.taps, at);
         }
         h
     }
 
-    fn sample(&mut self, at: usize, late: usize) -> Value {
+    fn sample(&mut self, at: usize, late: usize) -> DataValue {
         let x = self.value();
         let parts = parts(self.shape, x);
         for (part, pointers) in parts.into_iter().zip(&self.samples) {
@@ -212,7 +216,7 @@ impl TileBody {
     }
 
     /// Loads the sum so far of an output.
-    fn previous_sum(&mut self, place: usize) -> Value {
+    fn previous_sum(&mut self, place: usize) -> DataValue {
         let sum = self.value();
         let parts = parts(self.shape, sum);
         for (part, from) in parts.into_iter().zip(&self.sums) {
@@ -222,9 +226,9 @@ impl TileBody {
     }
 
     /// Computes x h, or x h + sum.
-    fn multiply_add(&mut self, x: Value, h: Value, sum: Option<Value>) -> Value {
+    fn multiply_add(&mut self, x: DataValue, h: DataValue, sum: Option<DataValue>) -> DataValue {
         let to = self.value();
-        let [to_reg, x, h] = [to, x, h].map(Reg::Whole);
+        let [to_reg, x, h] = [to, x, h].map(DataOperand::Whole);
         let real = self.shape.real;
         match sum {
             None => self
@@ -233,13 +237,13 @@ impl TileBody {
             Some(sum) => self.body.op(
                 if real { "madd" } else { "cmadd" },
                 &[to_reg],
-                &[x, h, Reg::Whole(sum)],
+                &[x, h, DataOperand::Whole(sum)],
             ),
         }
         to
     }
 
-    fn store(&mut self, sum: Value, place: usize) {
+    fn store(&mut self, sum: DataValue, place: usize) {
         let parts = parts(self.shape, sum);
         for (part, to) in parts.into_iter().zip(&self.outputs) {
             self.body.store(part, to.pointer, 8 * place as i64);
@@ -249,23 +253,23 @@ impl TileBody {
 
 /// Returns the registers of a value for each half of a block: the two pairs of a quad with real taps, else
 /// the whole pair.
-fn parts(shape: TileShape, value: Value) -> Vec<Reg> {
+fn parts(shape: TileShape, value: DataValue) -> Vec<DataOperand> {
     if shape.real {
-        vec![Reg::Lo(value), Reg::Hi(value)]
+        vec![DataOperand::Lo(value), DataOperand::Hi(value)]
     } else {
-        vec![Reg::Whole(value)]
+        vec![DataOperand::Whole(value)]
     }
 }
 
 /// The schedule of a tile on a machine.
 #[derive(Clone, Debug)]
 pub(super) struct TileSchedule {
-    schedule: Schedule,
+    schedule: ModuloSchedule,
     /// Pointer, the address register that it is set up from, and the distance between both in units of
     /// `8 width tiles` bytes.
-    halves: Vec<(Pointer, u8, usize)>,
+    halves: Vec<(DataPointer, u8, usize)>,
     /// Pointer to the taps, where all are in one part and lie at a label.
-    taps: Option<Pointer>,
+    taps: Option<DataPointer>,
     shape: TileShape,
     /// Operations of a tile, for the model.
     pub(super) operations: Operations,
@@ -296,13 +300,13 @@ impl TileSchedule {
     }
 
     /// Returns the words of `tiles` tiles. They find the addresses of input and output in a8 and a9.
-    pub(super) fn words(&self, tiles: usize) -> Emitted {
+    pub(super) fn words(&self, tiles: usize) -> LoopText {
         let s = &self.schedule;
         let half = 8 * self.shape.width() * tiles;
-        let set_up = |(step, &(pointer, from, halves)): (usize, &(Pointer, u8, usize))| {
+        let set_up = |(step, &(pointer, from, halves)): (usize, &(DataPointer, u8, usize))| {
             let at = (halves * half) as i64 + s.bias(pointer);
             let register = s.pointer_register(pointer);
-            Setup {
+            PointerSetup {
                 words: vec![
                     format!("movi s{step}, {at}"),
                     format!("add a{register}, a{from}, s{step}"),
@@ -312,7 +316,7 @@ impl TileSchedule {
         };
         let taps = self.taps.map(|taps| {
             let (taps, bias) = (s.pointer_register(taps), s.bias(taps));
-            Setup {
+            PointerSetup {
                 words: vec![format!("movi a{taps}, taps + {bias}")],
                 registers: vec![taps],
             }

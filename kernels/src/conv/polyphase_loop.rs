@@ -3,7 +3,11 @@
 //! An iteration is a turn as described in `polyphase`.
 
 use super::polyphase::PolyphaseTurns;
-use crate::pipeline::{Body, Emitted, Operations, Pointer, Reg, Schedule, Setup, Step, Value};
+use crate::pipeline::Operations;
+use cp2_asm::schedule::{
+    DataOperand, DataPointer, DataValue, Dataflow, LoopText, ModuloSchedule, PointerSetup,
+    PointerStep,
+};
 use cp2_machine::Machine;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -45,7 +49,7 @@ impl OperandForm {
         }
     }
 
-    fn value(self, body: &mut Body) -> Value {
+    fn value(self, body: &mut Dataflow) -> DataValue {
         if self == Self::Real {
             body.quad()
         } else {
@@ -75,12 +79,12 @@ impl TileSums {
         PAIR_REGISTERS - self.pairs() * (self.width - output) as u8
     }
 
-    fn sum_register(&self, output: usize) -> Reg {
+    fn sum_register(&self, output: usize) -> DataOperand {
         let register = self.register(output);
         if self.real {
-            Reg::Quad(register / 2)
+            DataOperand::Quad(register / 2)
         } else {
-            Reg::Pair(register)
+            DataOperand::Pair(register)
         }
     }
 
@@ -147,9 +151,9 @@ enum PolyphasePointerBase {
 /// Schedule of the turns of a loop.
 #[derive(Clone, Debug)]
 pub(super) struct PolyphaseLoop {
-    schedule: Schedule,
+    schedule: ModuloSchedule,
     turns: usize,
-    pointers: Vec<(Pointer, PolyphasePointerBase, i64)>,
+    pointers: Vec<(DataPointer, PolyphasePointerBase, i64)>,
     /// Operations of all turns, for the model.
     pub(super) operations: Operations,
 }
@@ -159,17 +163,22 @@ pub(super) struct PolyphaseLoop {
 struct ReachablePointers {
     base: PolyphasePointerBase,
     at: i64,
-    step: Step,
-    made: BTreeMap<(bool, i64), Pointer>,
+    step: PointerStep,
+    made: BTreeMap<(bool, i64), DataPointer>,
 }
 
 struct PolyphaseLoopBuilder {
-    body: Body,
-    pointers: Vec<(Pointer, PolyphasePointerBase, i64)>,
+    body: Dataflow,
+    pointers: Vec<(DataPointer, PolyphasePointerBase, i64)>,
 }
 
 impl PolyphaseLoopBuilder {
-    fn pointer(&mut self, all: &mut ReachablePointers, late: bool, offset: i64) -> Option<Pointer> {
+    fn pointer(
+        &mut self,
+        all: &mut ReachablePointers,
+        late: bool,
+        offset: i64,
+    ) -> Option<DataPointer> {
         let key = (late, offset.div_euclid(ACCESS_REACH_BYTES));
         if let Some(pointer) = all.made.get(&key) {
             return Some(*pointer);
@@ -190,20 +199,20 @@ impl PolyphaseLoop {
         sums: Option<&TileSums>,
         machine: &Machine,
     ) -> Option<Self> {
-        let mut body = Body::in_order();
+        let mut body = Dataflow::in_order();
         let size = turns.unit.bytes();
         let [at_sample, at_output, at_tap] = turns.at;
         let all: usize = turns.counts.iter().sum();
-        let taps = body.pointer(2, Step::Bytes(size * all as i64));
+        let taps = body.pointer(2, PointerStep::Bytes(size * all as i64));
         let mut maker = PolyphaseLoopBuilder {
             body,
             pointers: vec![(taps, PolyphasePointerBase::Taps, at_tap)],
         };
         let (units, step) = match sums {
-            Some(_) => (1, Step::Bytes(-size)),
+            Some(_) => (1, PointerStep::Bytes(-size)),
             None => (
                 turns.counts.iter().filter(|&&c| c > 0).count(),
-                Step::Bytes(0),
+                PointerStep::Bytes(0),
             ),
         };
         let mut samples = ReachablePointers {
@@ -215,17 +224,17 @@ impl PolyphaseLoop {
         let mut outputs = ReachablePointers {
             base: PolyphasePointerBase::Outputs,
             at: at_output,
-            step: Step::Bytes(size * units as i64),
+            step: PointerStep::Bytes(size * units as i64),
             made: BTreeMap::new(),
         };
         let [mul, madd] = turns.unit.names();
-        let mut known: BTreeMap<i64, Value> = BTreeMap::new();
-        let mut chains: BTreeMap<(usize, usize), Reg> = BTreeMap::new();
+        let mut known: BTreeMap<i64, DataValue> = BTreeMap::new();
+        let mut chains: BTreeMap<(usize, usize), DataOperand> = BTreeMap::new();
         let mut tap = 0;
         for i in 0..turns.counts[0] {
             for (unit, _) in turns.counts.iter().enumerate().filter(|(_, c)| i < **c) {
                 let h = turns.unit.value(&mut maker.body);
-                maker.body.load(Reg::Whole(h), taps, size * tap);
+                maker.body.load(DataOperand::Whole(h), taps, size * tap);
                 tap += 1;
                 for output in 0..width {
                     // Decimating, a tap of the phase is as far from the next as outputs are.
@@ -238,9 +247,9 @@ impl PolyphaseLoop {
                             let late = sums.is_some() && i > 0;
                             let pointer = maker.pointer(&mut samples, late, at)?;
                             if sums.is_none() && turns.unit == OperandForm::Real {
-                                maker.body.load_twice(Reg::Whole(x), pointer, at);
+                                maker.body.load_twice(DataOperand::Whole(x), pointer, at);
                             } else {
-                                maker.body.load(Reg::Whole(x), pointer, at);
+                                maker.body.load(DataOperand::Whole(x), pointer, at);
                             }
                             known.insert(at, x);
                             x
@@ -249,11 +258,11 @@ impl PolyphaseLoop {
                     let last = sums.filter(|_| i + 1 == turns.counts[unit]);
                     let to = match last {
                         Some(sums) => sums.sum_register(output),
-                        None => Reg::Whole(turns.unit.value(&mut maker.body)),
+                        None => DataOperand::Whole(turns.unit.value(&mut maker.body)),
                     };
                     let before = chains.get(&(unit, output)).copied();
                     let before = before.or_else(|| sums.map(|sums| sums.sum_register(output)));
-                    let (x, h) = (Reg::Whole(x), Reg::Whole(h));
+                    let (x, h) = (DataOperand::Whole(x), DataOperand::Whole(h));
                     // sum = x h + sum
                     match before {
                         Some(sum) => maker.body.op(madd, &[to], &[x, h, sum]),
@@ -314,8 +323,8 @@ impl PolyphaseLoop {
         if usize::from(sums.pairs()) * (sums.width + held + 1) > usize::from(PAIR_REGISTERS) {
             return None;
         }
-        let mut body = Body::in_order();
-        let taps = body.pointer(2, Step::Bytes(size * count as i64));
+        let mut body = Dataflow::in_order();
+        let taps = body.pointer(2, PointerStep::Bytes(size * count as i64));
         let [at_sample, at_tap] = turns.at;
         let mut maker = PolyphaseLoopBuilder {
             body,
@@ -324,12 +333,12 @@ impl PolyphaseLoop {
         let mut samples = ReachablePointers {
             base: PolyphasePointerBase::Samples,
             at: at_sample,
-            step: Step::Bytes(-size),
+            step: PointerStep::Bytes(-size),
             made: BTreeMap::new(),
         };
         let [_, madd] = turns.unit.names();
-        let mut known: BTreeMap<usize, Value> = BTreeMap::new();
-        let mut loaded: BTreeMap<usize, Value> = BTreeMap::new();
+        let mut known: BTreeMap<usize, DataValue> = BTreeMap::new();
+        let mut loaded: BTreeMap<usize, DataValue> = BTreeMap::new();
         let sides = if rows_inner {
             [count, rows]
         } else {
@@ -349,19 +358,21 @@ impl PolyphaseLoop {
                         let x = turns.unit.value(&mut maker.body);
                         let at = row as i64 * apart;
                         let pointer = maker.pointer(&mut samples, false, at)?;
-                        maker.body.load(Reg::Whole(x), pointer, at);
+                        maker.body.load(DataOperand::Whole(x), pointer, at);
                         known.insert(row, x);
                         x
                     }
                 };
                 let h = *loaded.entry(tap).or_insert_with(|| {
                     let h = turns.unit.value(&mut maker.body);
-                    maker.body.load(Reg::Whole(h), taps, size * tap as i64);
+                    maker
+                        .body
+                        .load(DataOperand::Whole(h), taps, size * tap as i64);
                     h
                 });
                 // sum[row + tap] += x[row] h[tap]
                 let sum = sums.sum_register(row + turns.taps.start + tap);
-                let operands = [Reg::Whole(x), Reg::Whole(h), sum];
+                let operands = [DataOperand::Whole(x), DataOperand::Whole(h), sum];
                 maker.body.op(madd, &[sum], &operands);
             }
         }
@@ -381,10 +392,10 @@ impl PolyphaseLoop {
     }
 
     /// Returns the words of all turns; samples and outputs of the tile begin at a8 and a9.
-    pub(super) fn words(&self) -> Emitted {
+    pub(super) fn words(&self) -> LoopText {
         let s = &self.schedule;
         let set_up =
-            |(number, &(pointer, base, at)): (usize, &(Pointer, PolyphasePointerBase, i64))| {
+            |(number, &(pointer, base, at)): (usize, &(DataPointer, PolyphasePointerBase, i64))| {
                 let (register, at) = (s.pointer_register(pointer), at + s.bias(pointer));
                 let from = |base: u8| {
                     if ADDITION_CONSTANTS.contains(&at) {
@@ -395,7 +406,7 @@ impl PolyphaseLoop {
                         format!("add a{register}, a{base}, s{number}"),
                     ]
                 };
-                Setup {
+                PointerSetup {
                     words: match base {
                         PolyphasePointerBase::Samples => from(8),
                         PolyphasePointerBase::Outputs => from(9),

@@ -2,7 +2,7 @@
 
 use crate::assembly::Unfit;
 use crate::job::JobError;
-use crate::pipeline::Unschedulable;
+use cp2_asm::schedule::Unschedulable;
 
 /// The reason why an operation cannot be planned or run.
 #[derive(Debug, thiserror::Error)]

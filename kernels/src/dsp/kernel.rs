@@ -2,8 +2,8 @@
 
 use super::error::DspError;
 use crate::assembly::assembly;
-use crate::pipeline::Ops;
-use crate::pipeline::{Body, Operations, Pointer, Schedule};
+use crate::pipeline::{Operations, Ops};
+use cp2_asm::schedule::{DataPointer, Dataflow, ModuloSchedule};
 use cp2_asm::{Program, Source};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 pub(super) struct VectorRecipe<'a> {
     /// Name of the source in line tables.
     pub(super) name: &'a str,
-    /// Body of the loop, and its constant and carried registers.
+    /// Dataflow of the loop, and its constant and carried registers.
     pub(super) ops: Ops,
     /// Pointers into input pages: pointer, number of the input, and bytes from the block's start.
     pub(super) inputs: Vec<InPage>,
@@ -23,7 +23,7 @@ pub(super) struct VectorRecipe<'a> {
     /// Address register in which `after` finds the output page.
     pub(super) results: Option<u8>,
     /// Pointers into tables, which are reset for every block, and the tables' labels.
-    pub(super) tables: Vec<(Pointer, &'a str)>,
+    pub(super) tables: Vec<(DataPointer, &'a str)>,
     /// Iterations of the loop in a turn.
     pub(super) iterations: u64,
     /// Turns of a block: each runs `before`, the loop and `after`.
@@ -79,13 +79,13 @@ pub(super) fn address(i: usize) -> u8 {
 }
 
 /// Adds a pointer to `body` that steps by `bytes` an iteration.
-pub(super) fn pointer(body: &mut Body, index: usize, bytes: i64) -> Pointer {
-    body.pointer(address(index), crate::pipeline::Step::Bytes(bytes))
+pub(super) fn pointer(body: &mut Dataflow, index: usize, bytes: i64) -> DataPointer {
+    body.pointer(address(index), cp2_asm::schedule::PointerStep::Bytes(bytes))
 }
 
 /// A pointer into a page: the pointer, the number of the input or output, and the byte of a block at which it
 /// begins.
-pub(super) type InPage = (Pointer, usize, i64);
+pub(super) type InPage = (DataPointer, usize, i64);
 
 impl<'a> VectorRecipe<'a> {
     /// Describes a kernel that streams blocks of so many iterations from input pages to an output page.
@@ -139,7 +139,7 @@ impl<'a> VectorRecipe<'a> {
     }
 
     /// Writes the assembly of the kernel around the scheduled loop `inner`.
-    fn text(&self, schedule: &Schedule, inner: &str) -> String {
+    fn text(&self, schedule: &ModuloSchedule, inner: &str) -> String {
         let mut text = format!(
             "; {}: generated.\n.include \"page.s\"\n.macro body\n",
             self.name
@@ -149,7 +149,7 @@ impl<'a> VectorRecipe<'a> {
         for pair in 0..words.div_ceil(2) {
             let _ = writeln!(text, "    ldx2 c{}, [a15 + {}]", 4 + 2 * pair, 8 * pair);
         }
-        let mut point = |pointer: Pointer, page: usize, offset: i64| {
+        let mut point = |pointer: DataPointer, page: usize, offset: i64| {
             let bias = schedule.bias(pointer) + offset;
             let register = schedule.pointer_register(pointer);
             let page = 4 + page;

@@ -8,8 +8,8 @@ use super::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use super::plan::{KernelOperand, OutputArray, VectorPlan};
 use super::tile::{self, COMPLEX, Factor, SUMS, parts};
 use crate::job::{Job, KernelRun};
-use crate::pipeline::Body;
 use crate::pipeline::Ops;
+use cp2_asm::schedule::Dataflow;
 use cp2_host::{Buffer, DeviceOptions, Paging, Stream};
 use cp2_machine::{Class, Machine};
 use cp2_reference::{Figures, MatrixProducts};
@@ -153,10 +153,10 @@ fn build(sides: [usize; 3], machine: &Machine) -> Result<VectorPageKernel, DspEr
     let [m, k, n] = sides;
     let chains = (SUMS / (m * n).max(1)).max(1);
     let ways = [
-        (Body::in_order(), 1),
-        (Body::default(), 1),
-        (Body::in_order(), chains),
-        (Body::default(), chains),
+        (Dataflow::in_order(), 1),
+        (Dataflow::default(), 1),
+        (Dataflow::in_order(), chains),
+        (Dataflow::default(), chains),
     ];
     let mut refused = None;
     let tried = if chains > 1 { 4 } else { 2 };
@@ -175,7 +175,7 @@ fn build(sides: [usize; 3], machine: &Machine) -> Result<VectorPageKernel, DspEr
 }
 
 /// Describes the kernel of products of these sides.
-fn recipe([m, k, n]: [usize; 3], body: Body, chains: usize) -> VectorRecipe<'static> {
+fn recipe([m, k, n]: [usize; 3], body: Dataflow, chains: usize) -> VectorRecipe<'static> {
     let mut ops = Ops::from_body(body, &[]);
     let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
         1

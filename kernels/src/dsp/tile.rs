@@ -1,6 +1,6 @@
 //! An unrolled product of small complex matrices, with sums in registers.
 
-use crate::pipeline::{Body, Pointer, Reg, Value};
+use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Dataflow};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -33,24 +33,24 @@ pub(super) fn parts(total: usize, most: usize) -> Vec<Range<usize>> {
 
 /// A matrix of contiguous complex numbers from a quad's boundary on; `place` returns the index of an element.
 pub(super) struct Factor<F> {
-    pub(super) pointer: Pointer,
+    pub(super) pointer: DataPointer,
     pub(super) place: F,
 }
 
 /// Quads that a block has loaded, by their places.
 struct LoadedQuads<'a, F> {
     from: &'a Factor<F>,
-    quads: BTreeMap<usize, Value>,
+    quads: BTreeMap<usize, DataValue>,
 }
 
 impl<F: Fn(usize, usize) -> usize> LoadedQuads<'_, F> {
     /// Returns the register of an element, and adds the load of its quad if there is none yet.
-    fn element(&mut self, body: &mut Body, row: usize, column: usize) -> Reg {
+    fn element(&mut self, body: &mut Dataflow, row: usize, column: usize) -> DataOperand {
         let place = (self.from.place)(row, column);
         let quad = *self.quads.entry(place / 2).or_insert_with(|| {
             let quad = body.quad();
             let offset = COMPLEX * (place - place % 2);
-            body.load(Reg::Whole(quad), self.from.pointer, offset as i64);
+            body.load(DataOperand::Whole(quad), self.from.pointer, offset as i64);
             quad
         });
         half(quad, place)
@@ -58,11 +58,11 @@ impl<F: Fn(usize, usize) -> usize> LoadedQuads<'_, F> {
 }
 
 /// Returns the half of a quad at a place.
-fn half(quad: Value, place: usize) -> Reg {
+fn half(quad: DataValue, place: usize) -> DataOperand {
     if place.is_multiple_of(2) {
-        Reg::Lo(quad)
+        DataOperand::Lo(quad)
     } else {
-        Reg::Hi(quad)
+        DataOperand::Hi(quad)
     }
 }
 
@@ -76,7 +76,12 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
     }
 
     /// Allocates the sums of a block's elements and says where they are stored.
-    fn results(&self, body: &mut Body, elements: &[(usize, usize)], quads: bool) -> Vec<SumTarget> {
+    fn results(
+        &self,
+        body: &mut Dataflow,
+        elements: &[(usize, usize)],
+        quads: bool,
+    ) -> Vec<SumTarget> {
         let places: Vec<usize> = elements.iter().map(|&(i, j)| (self.place)(i, j)).collect();
         let mut made = BTreeMap::new();
         let targets = places.iter().map(|&place| {
@@ -90,10 +95,11 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
                 sum: if whole {
                     half(stored, place)
                 } else {
-                    Reg::Whole(stored)
+                    DataOperand::Whole(stored)
                 },
                 // A whole quad is stored once.
-                store: (!whole || place % 2 == 0).then_some((Reg::Whole(stored), COMPLEX * place)),
+                store: (!whole || place % 2 == 0)
+                    .then_some((DataOperand::Whole(stored), COMPLEX * place)),
             }
         });
         targets.collect()
@@ -102,8 +108,8 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
 
 /// Register in which a sum ends, and the store that it needs.
 struct SumTarget {
-    sum: Reg,
-    store: Option<(Reg, usize)>,
+    sum: DataOperand,
+    store: Option<(DataOperand, usize)>,
 }
 
 /// Adds the block `rows` x `columns` of c = a b to a body; its sums have `depth` terms.
@@ -111,7 +117,7 @@ struct SumTarget {
 /// With `quads`, two elements that fill a quad of c are stored as one. A sum is made of `chains` partial
 /// sums, to which terms are added in turn.
 pub(super) fn block<A, B, C>(
-    body: &mut Body,
+    body: &mut Dataflow,
     (a, b, c): (&Factor<A>, &Factor<B>, &Factor<C>),
     (rows, columns, depth): (Range<usize>, Range<usize>, usize),
     (quads, chains): (bool, usize),
@@ -126,12 +132,12 @@ pub(super) fn block<A, B, C>(
     let targets = c.results(body, &elements, quads);
     let (mut a, mut b) = (a.begin_block(), b.begin_block());
     let chains = chains.clamp(1, depth.max(1));
-    let mut sums: Vec<Vec<Reg>> = vec![Vec::new(); elements.len()];
+    let mut sums: Vec<Vec<DataOperand>> = vec![Vec::new(); elements.len()];
     for k in 0..depth {
         for ((sums, target), &(i, j)) in sums.iter_mut().zip(&targets).zip(&elements) {
             let (x, y) = (a.element(body, i, k), b.element(body, k, j));
             let next = if chains > 1 || k + 1 < depth {
-                Reg::Whole(body.pair())
+                DataOperand::Whole(body.pair())
             } else {
                 target.sum
             };
@@ -153,7 +159,7 @@ pub(super) fn block<A, B, C>(
             let sum = if rest.is_empty() {
                 target.sum
             } else {
-                Reg::Whole(body.pair())
+                DataOperand::Whole(body.pair())
             };
             body.op("add", &[sum], &[*one, *other]);
             sums.drain(..2);

@@ -3,8 +3,8 @@
 use crate::assembly::Lack;
 use crate::assembly::Unfit;
 use crate::job::JobError;
-use crate::pipeline::Unschedulable;
 use cp2_asm::LinkError;
+use cp2_asm::schedule::Unschedulable;
 use cp2_host::PlanError;
 use cp2_host::paging::deals_quads;
 use cp2_machine::Machine;

@@ -36,7 +36,7 @@ pub use tune::{PassPrice, PassShape, Trial, TuningError};
 
 use crate::assembly::Unfit;
 use crate::job::JobError;
-use crate::pipeline::Unschedulable;
+use cp2_asm::schedule::Unschedulable;
 use cp2_host::HostError;
 use cp2_host::nest::NestError;
 use cp2_machine::Machine;

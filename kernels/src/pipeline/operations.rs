@@ -1,6 +1,6 @@
 //! Counts the operations that generated loops issue, for the performance model.
 
-use super::Body;
+use cp2_asm::schedule::Dataflow;
 use cp2_machine::{Class, ClassMap, Machine};
 
 /// Operations of one section.
@@ -13,7 +13,7 @@ pub(crate) struct Operations(ClassMap<u64>);
 
 impl Operations {
     /// Adds the iterations of a loop.
-    pub(crate) fn add(&mut self, body: &Body, iterations: u64, machine: &Machine) {
+    pub(crate) fn add(&mut self, body: &Dataflow, iterations: u64, machine: &Machine) {
         let classes = body.classes();
         for (class, count) in classes.iter() {
             self.0[class] += count * iterations;

@@ -1,12 +1,12 @@
 //! Building blocks of bodies: constants, carried registers, formulas on quads.
 
-use super::{Body, Reg, Schedule, Unschedulable};
+use cp2_asm::schedule::{DataOperand, Dataflow, ModuloSchedule, Unschedulable};
 use cp2_machine::Machine;
 
 /// A body together with the registers that are kept across iterations.
 #[derive(Debug)]
 pub(crate) struct Ops {
-    pub(crate) body: Body,
+    pub(crate) body: Dataflow,
     /// Lanes of each constant; the first is in `q31`, the next in `q30`, and so on.
     constants: Vec<[u32; 4]>,
     /// Number of quads carried from iteration to iteration, in the registers below the constants.
@@ -19,16 +19,16 @@ const QUAD_REGISTERS: u8 = 32;
 impl Ops {
     /// Creates an empty body with constants, each in the four lanes of a quad.
     pub(crate) fn new(constants: &[u32]) -> Self {
-        Self::from_body(Body::default(), constants)
+        Self::from_body(Dataflow::default(), constants)
     }
 
     /// Adds constants to a body that exists, each in the four lanes of a quad.
-    pub(crate) fn from_body(body: Body, constants: &[u32]) -> Self {
+    pub(crate) fn from_body(body: Dataflow, constants: &[u32]) -> Self {
         Self::from_quads(body, constants.iter().map(|&bits| [bits; 4]).collect())
     }
 
     /// Adds constants to a body that exists, given by the lanes of their quads.
-    pub(crate) fn from_quads(body: Body, constants: Vec<[u32; 4]>) -> Self {
+    pub(crate) fn from_quads(body: Dataflow, constants: Vec<[u32; 4]>) -> Self {
         Self {
             body,
             constants,
@@ -37,8 +37,8 @@ impl Ops {
     }
 
     /// Returns the register of the constant with an index.
-    pub(crate) fn constant(&self, index: usize) -> Reg {
-        Reg::Quad(QUAD_REGISTERS - 1 - index as u8)
+    pub(crate) fn constant(&self, index: usize) -> DataOperand {
+        DataOperand::Quad(QUAD_REGISTERS - 1 - index as u8)
     }
 
     /// Reserves a quad that is carried along; all of them must be reserved before the first is used.
@@ -48,12 +48,15 @@ impl Ops {
     }
 
     /// Schedules the body.
-    pub(crate) fn schedule(&self, machine: &Machine) -> Result<Schedule, Unschedulable> {
+    pub(crate) fn schedule(&self, machine: &Machine) -> Result<ModuloSchedule, Unschedulable> {
         self.body.schedule(machine, self.free())
     }
 
     /// Schedules the body; where latencies need too many registers, the interval is stretched.
-    pub(crate) fn schedule_or_stretch(&self, machine: &Machine) -> Result<Schedule, Unschedulable> {
+    pub(crate) fn schedule_or_stretch(
+        &self,
+        machine: &Machine,
+    ) -> Result<ModuloSchedule, Unschedulable> {
         self.body.schedule_or_stretch(machine, self.free())
     }
 
@@ -92,32 +95,38 @@ impl Ops {
     }
 
     /// Applies operation `name` to whole quads.
-    pub(crate) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
-        Reg::Whole(self.body.quad_op(name, uses))
+    pub(crate) fn q(&mut self, name: &'static str, uses: &[DataOperand]) -> DataOperand {
+        DataOperand::Whole(self.body.quad_op(name, uses))
     }
 
     /// Applies operation `name` to each pair of quads.
-    pub(crate) fn pairs(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
+    pub(crate) fn pairs(&mut self, name: &'static str, uses: &[DataOperand]) -> DataOperand {
         let value = self.body.quad();
         for which in [0, 1] {
-            let uses: Vec<Reg> = uses.iter().map(|&r| half(r, which)).collect();
-            self.body.op(name, &[half(Reg::Whole(value), which)], &uses);
+            let uses: Vec<DataOperand> = uses.iter().map(|&r| half(r, which)).collect();
+            self.body
+                .op(name, &[half(DataOperand::Whole(value), which)], &uses);
         }
-        Reg::Whole(value)
+        DataOperand::Whole(value)
     }
 
     /// Applies operation `name` to the two halves of each quad: the lower half of the result is from `a`, the
     /// upper from `b`.
-    fn apply_across_halves(&mut self, name: &'static str, a: Reg, b: Reg) -> Reg {
+    fn apply_across_halves(
+        &mut self,
+        name: &'static str,
+        a: DataOperand,
+        b: DataOperand,
+    ) -> DataOperand {
         let value = self.body.quad();
-        for (to, from) in [(Reg::Lo(value), a), (Reg::Hi(value), b)] {
+        for (to, from) in [(DataOperand::Lo(value), a), (DataOperand::Hi(value), b)] {
             self.body.op(name, &[to], &[half(from, 0), half(from, 1)]);
         }
-        Reg::Whole(value)
+        DataOperand::Whole(value)
     }
 
     /// Separates the four complex numbers in two quads into a quad of real and a quad of imaginary parts.
-    pub(crate) fn split(&mut self, a: Reg, b: Reg) -> (Reg, Reg) {
+    pub(crate) fn split(&mut self, a: DataOperand, b: DataOperand) -> (DataOperand, DataOperand) {
         (
             self.apply_across_halves("trnlo", a, b),
             self.apply_across_halves("trnhi", a, b),
@@ -125,30 +134,34 @@ impl Ops {
     }
 
     /// Transposes four quads: result i has lane i of each of them.
-    pub(crate) fn lanes(&mut self, rows: [Reg; 4]) -> [Reg; 4] {
+    pub(crate) fn lanes(&mut self, rows: [DataOperand; 4]) -> [DataOperand; 4] {
         [(0, "trnlo"), (0, "trnhi"), (1, "trnlo"), (1, "trnhi")].map(|(which, name)| {
             let value = self.body.quad();
-            for (to, two) in [Reg::Lo(value), Reg::Hi(value)]
+            for (to, two) in [DataOperand::Lo(value), DataOperand::Hi(value)]
                 .into_iter()
                 .zip(rows.chunks(2))
             {
-                let from: Vec<Reg> = two.iter().map(|&row| half(row, which)).collect();
+                let from: Vec<DataOperand> = two.iter().map(|&row| half(row, which)).collect();
                 self.body.op(name, &[to], &from);
             }
-            Reg::Whole(value)
+            DataOperand::Whole(value)
         })
     }
 
     /// Selects from two candidates, values and places, lane by lane the larger value and its place; of equal
     /// ones the first.
-    pub(crate) fn larger(&mut self, (a, at): (Reg, Reg), (b, other): (Reg, Reg)) -> (Reg, Reg) {
+    pub(crate) fn larger(
+        &mut self,
+        (a, at): (DataOperand, DataOperand),
+        (b, other): (DataOperand, DataOperand),
+    ) -> (DataOperand, DataOperand) {
         let larger = self.q("cmplt", &[a, b]);
         let value = self.q("sel", &[b, a, larger]);
         (value, self.q("sel", &[other, at, larger]))
     }
 
     /// Combines all values by an operation, as a binary tree.
-    pub(crate) fn tournament(&mut self, name: &'static str, values: &[Reg]) -> Reg {
+    pub(crate) fn tournament(&mut self, name: &'static str, values: &[DataOperand]) -> DataOperand {
         match values {
             [one] => *one,
             _ => {
@@ -160,12 +173,16 @@ impl Ops {
     }
 
     /// Adds the halves of each quad: the lower half of the result is the sum for `a`, the upper for `b`.
-    pub(crate) fn fold(&mut self, a: Reg, b: Reg) -> Reg {
+    pub(crate) fn fold(&mut self, a: DataOperand, b: DataOperand) -> DataOperand {
         self.apply_across_halves("add", a, b)
     }
 
     /// Computes the square root as `p * rsqrt(min(max(p, least), most))`; 0 and infinity stay as they are.
-    pub(crate) fn root(&mut self, p: Reg, (least, most): (Reg, Reg)) -> Reg {
+    pub(crate) fn root(
+        &mut self,
+        p: DataOperand,
+        (least, most): (DataOperand, DataOperand),
+    ) -> DataOperand {
         let above = self.q("max", &[p, least]);
         let inside = self.q("min", &[above, most]);
         let root = self.pairs("rsqrt", &[inside]);
@@ -174,11 +191,11 @@ impl Ops {
 }
 
 /// Returns the lower (0) or upper (1) pair of a quad.
-pub(crate) fn half(reg: Reg, which: usize) -> Reg {
+pub(crate) fn half(reg: DataOperand, which: usize) -> DataOperand {
     match (reg, which) {
-        (Reg::Whole(v), 0) => Reg::Lo(v),
-        (Reg::Whole(v), _) => Reg::Hi(v),
-        (Reg::Quad(q), _) => Reg::Pair(2 * q + which as u8),
+        (DataOperand::Whole(v), 0) => DataOperand::Lo(v),
+        (DataOperand::Whole(v), _) => DataOperand::Hi(v),
+        (DataOperand::Quad(q), _) => DataOperand::Pair(2 * q + which as u8),
         (other, _) => other,
     }
 }

@@ -6,7 +6,7 @@ use super::run::{QuadRun, Reached, longest};
 use super::{QUAD, WORD};
 use crate::assembly::{assembly, moves};
 use crate::job::{JobError, data_end};
-use crate::pipeline::{Body, Pointer, Reg, Step};
+use cp2_asm::schedule::{DataOperand, DataPointer, Dataflow, PointerStep};
 use cp2_asm::{Program, Source};
 use cp2_host::paging::{Ring, RingPass, aligned};
 use cp2_machine::Machine;
@@ -143,9 +143,9 @@ impl PageWords {
     }
 
     /// Returns the register of a mask.
-    fn mask(&self, mask: [u32; 4]) -> Reg {
+    fn mask(&self, mask: [u32; 4]) -> DataOperand {
         let index = self.masks.iter().position(|m| *m == mask).unwrap_or(0);
-        Reg::Quad(self.first() + index as u8)
+        DataOperand::Quad(self.first() + index as u8)
     }
 
     /// Returns the number of the first quad register that holds a mask.
@@ -224,12 +224,12 @@ impl PageWords {
 
     /// Appends the loop over a run whose first quad is quad `at` of the result.
     fn run(&mut self, at: usize, run: &QuadRun<'_>, machine: &Machine) -> Result<(), JobError> {
-        let mut body = Body::default();
-        let mut pointers: Vec<(Pointer, Reached)> = Vec::new();
+        let mut body = Dataflow::default();
+        let mut pointers: Vec<(DataPointer, Reached)> = Vec::new();
         let unit = run.unit.len() as i64;
-        let store = body.pointer(STORE, Step::Bytes(unit * BYTES));
+        let store = body.pointer(STORE, PointerStep::Bytes(unit * BYTES));
         let mut steps = run.steps.iter();
-        let mut loaded: Vec<(i64, i64, Reg)> = Vec::new();
+        let mut loaded: Vec<(i64, i64, DataOperand)> = Vec::new();
         for (i, quad) in run.unit.iter().enumerate() {
             let mut parts = Vec::new();
             for take in &quad.takes {
@@ -239,7 +239,7 @@ impl PageWords {
                     Some(&(_, _, reg)) => reg,
                     None => {
                         let from = pointer(&mut body, &mut pointers, take.quad, step);
-                        let reg = Reg::Whole(body.quad());
+                        let reg = DataOperand::Whole(body.quad());
                         body.load(reg, from.0, (take.quad - from.1) * BYTES);
                         loaded.push((take.quad, step, reg));
                         reg
@@ -264,14 +264,19 @@ impl PageWords {
 
     /// Makes a quad of the result of those it takes lanes of: `perm`, then `sel` to merge, `and` for zeros,
     /// `xor` for signs.
-    fn quad(&self, body: &mut Body, quad: &ResultQuad, parts: &[(&Take, Reg)]) -> Reg {
-        let mut made: Option<(Reg, [bool; 4])> = None;
+    fn quad(
+        &self,
+        body: &mut Dataflow,
+        quad: &ResultQuad,
+        parts: &[(&Take, DataOperand)],
+    ) -> DataOperand {
+        let mut made: Option<(DataOperand, [bool; 4])> = None;
         for (take, from) in parts {
             let mut own = *from;
             if take.lanes != IN_ORDER {
                 let lanes = take.lanes.iter().rev();
                 let lanes = lanes.fold(0, |all, &lane| all << 2 | i64::from(lane));
-                own = Reg::Whole(body.quad_immediate("perm", &[own], lanes));
+                own = DataOperand::Whole(body.quad_immediate("perm", &[own], lanes));
             }
             made = Some(match made {
                 None => (own, take.taken),
@@ -279,7 +284,7 @@ impl PageWords {
                     let mask = self.mask(keep_mask(take.taken));
                     let both = body.quad_op("sel", &[own, before, mask]);
                     let all = std::array::from_fn(|lane| taken[lane] || take.taken[lane]);
-                    (Reg::Whole(both), all)
+                    (DataOperand::Whole(both), all)
                 }
             });
         }
@@ -287,10 +292,10 @@ impl PageWords {
             return self.mask([0; 4]);
         };
         if taken != [true; 4] {
-            own = Reg::Whole(body.quad_op("and", &[own, self.mask(keep_mask(taken))]));
+            own = DataOperand::Whole(body.quad_op("and", &[own, self.mask(keep_mask(taken))]));
         }
         if quad.minus != [false; 4] {
-            own = Reg::Whole(body.quad_op("xor", &[own, self.mask(signs(quad.minus))]));
+            own = DataOperand::Whole(body.quad_op("xor", &[own, self.mask(signs(quad.minus))]));
         }
         own
     }
@@ -317,18 +322,18 @@ fn quad_masks(quad: &ResultQuad) -> Vec<[u32; 4]> {
 
 /// Returns a pointer that steps by `step` quads and reaches `quad`, and the quad at which it begins.
 fn pointer(
-    body: &mut Body,
-    all: &mut Vec<(Pointer, Reached)>,
+    body: &mut Dataflow,
+    all: &mut Vec<(DataPointer, Reached)>,
     quad: i64,
     step: i64,
-) -> (Pointer, i64) {
+) -> (DataPointer, i64) {
     if let Some(&(pointer, own)) = all.iter().find(|(_, own)| own.reaches(quad, step)) {
         return (pointer, own.quad);
     }
     // `longest` admits no run with more pointers than there are registers; a bug in it would make the
     // assembler refuse this.
     let register = POINTERS.clone().nth(all.len()).unwrap_or(u8::MAX);
-    let pointer = body.pointer(register, Step::Bytes(step * BYTES));
+    let pointer = body.pointer(register, PointerStep::Bytes(step * BYTES));
     all.push((pointer, Reached { quad, step }));
     (pointer, quad)
 }

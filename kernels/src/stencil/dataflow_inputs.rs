@@ -4,7 +4,7 @@ use super::row_dataflow::{
     BlockRow, Classes, NeighbourRows, NeighbourSide, PointerWalkKind, QUAD, RowVariant, SUM_WORDS,
     ScheduledRow, TABLE, THROUGH,
 };
-use crate::pipeline::{Body, Pointer, Reg, Step};
+use cp2_asm::schedule::{DataOperand, DataPointer, Dataflow, PointerStep};
 use cp2_problems::stencil::Edge;
 use std::collections::BTreeMap;
 
@@ -20,14 +20,14 @@ pub(super) struct DataflowBuilder<'a> {
     pub(super) at: i8,
     /// True while the later half of the iteration is built.
     pub(super) late: bool,
-    pub(super) loaded: BTreeMap<(i8, i8, i64), Reg>,
+    pub(super) loaded: BTreeMap<(i8, i8, i64), DataOperand>,
     /// Sums of the planes before and behind, by row and quad.
-    pub(super) planes: BTreeMap<(i8, i64), Reg>,
-    pub(super) summed: BTreeMap<(NeighbourRows, i8, i64), Reg>,
-    pub(super) weighed: BTreeMap<(NeighbourSide, i8, i64), Reg>,
+    pub(super) planes: BTreeMap<(i8, i64), DataOperand>,
+    pub(super) summed: BTreeMap<(NeighbourRows, i8, i64), DataOperand>,
+    pub(super) weighed: BTreeMap<(NeighbourSide, i8, i64), DataOperand>,
     /// Stores of weighted sums, by row and quad.
     pub(super) stored: BTreeMap<(i8, i64), usize>,
-    pub(super) doubled: BTreeMap<(i8, i64), Reg>,
+    pub(super) doubled: BTreeMap<(i8, i64), DataOperand>,
     /// Stores of sums of planes that the next iteration loads, by row and quad.
     pub(super) keeping: BTreeMap<(i8, i64), usize>,
     /// Loads of sums that the iteration before has kept, by the row and quad of its store.
@@ -41,7 +41,7 @@ impl<'a> DataflowBuilder<'a> {
             row,
             pitch: row.pitch(),
             made: ScheduledRow {
-                body: Body::in_order(),
+                body: Dataflow::in_order(),
                 pointers: BTreeMap::new(),
                 table: None,
                 constants: Vec::new(),
@@ -126,51 +126,51 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns a register with a constant of four words: one that holds it, or one that is loaded.
-    pub(super) fn constant(&mut self, words: [u32; 4]) -> Reg {
+    pub(super) fn constant(&mut self, words: [u32; 4]) -> DataOperand {
         let known = self.made.constants.iter().position(|own| *own == words);
         let index = known.unwrap_or_else(|| {
             self.made.constants.push(words);
             self.made.constants.len() - 1
         });
         if index < self.made.way.count_held_constants() {
-            return Reg::Quad(self.made.first_constant() - index as u8);
+            return DataOperand::Quad(self.made.first_constant() - index as u8);
         }
         let body = &mut self.made.body;
         let table = *self
             .made
             .table
-            .get_or_insert_with(|| body.pointer(TABLE, Step::Bytes(0)));
-        let value = Reg::Whole(body.quad());
+            .get_or_insert_with(|| body.pointer(TABLE, PointerStep::Bytes(0)));
+        let value = DataOperand::Whole(body.quad());
         body.load(value, table, QUAD * index as i64);
         value
     }
 
     /// Returns a constant with the same number in all lanes.
-    pub(super) fn number(&mut self, x: f32) -> Reg {
+    pub(super) fn number(&mut self, x: f32) -> DataOperand {
         self.constant([x.to_bits(); 4])
     }
 
     /// Adds an operation on quads.
-    pub(super) fn q(&mut self, name: &'static str, uses: &[Reg]) -> Reg {
-        Reg::Whole(self.made.body.quad_op(name, uses))
+    pub(super) fn q(&mut self, name: &'static str, uses: &[DataOperand]) -> DataOperand {
+        DataOperand::Whole(self.made.body.quad_op(name, uses))
     }
 
     /// Adds a permutation: lane i of the result is lane `lanes[i]` of a value.
-    pub(super) fn lanes(&mut self, of: Reg, lanes: [usize; 4]) -> Reg {
+    pub(super) fn lanes(&mut self, of: DataOperand, lanes: [usize; 4]) -> DataOperand {
         let code = lanes
             .iter()
             .rev()
             .fold(0, |code, &lane| 4 * code + lane as i64);
-        Reg::Whole(self.made.body.quad_immediate("perm", &[of], code))
+        DataOperand::Whole(self.made.body.quad_immediate("perm", &[of], code))
     }
 
     /// Adds a shift: the result is four lanes from lane `lanes` of the pair of quads a, b.
-    pub(super) fn shift(&mut self, a: Reg, b: Reg, lanes: i64) -> Reg {
-        Reg::Whole(self.made.body.quad_immediate("ext", &[a, b], lanes))
+    pub(super) fn shift(&mut self, a: DataOperand, b: DataOperand, lanes: i64) -> DataOperand {
+        DataOperand::Whole(self.made.body.quad_immediate("ext", &[a, b], lanes))
     }
 
     /// Returns the pointer of this half of the iteration that walks along `stream`.
-    pub(super) fn pointer(&mut self, stream: PointerWalkKind) -> Pointer {
+    pub(super) fn pointer(&mut self, stream: PointerWalkKind) -> DataPointer {
         let points = self.row.stencil.points().len() as i64;
         let row = match stream {
             PointerWalkKind::Plane(_) | PointerWalkKind::Words(_) => self.pitch[0],
@@ -179,7 +179,7 @@ impl DataflowBuilder<'_> {
             }
             PointerWalkKind::Own => points * self.pitch[1],
         };
-        let step = Step::Bytes(self.made.way.together as i64 * row);
+        let step = PointerStep::Bytes(self.made.way.together as i64 * row);
         let register = stream.registers()[usize::from(self.late)];
         let body = &mut self.made.body;
         let made = self.made.pointers.entry((stream, self.late));
@@ -187,13 +187,13 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns a quad of a row of neighbours, loaded if necessary.
-    pub(super) fn load(&mut self, (plane, row): (i8, i8), k: i64) -> Reg {
+    pub(super) fn load(&mut self, (plane, row): (i8, i8), k: i64) -> DataOperand {
         let row = row + self.at;
         if let Some(known) = self.loaded.get(&(plane, row, k)) {
             return *known;
         }
         let pointer = self.pointer(PointerWalkKind::Plane(plane));
-        let value = Reg::Whole(self.made.body.quad());
+        let value = DataOperand::Whole(self.made.body.quad());
         let at = i64::from(row) * self.pitch[0] + QUAD * k;
         self.made.body.load(value, pointer, at);
         if self.made.way.once {
@@ -203,9 +203,9 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns the values `lanes` numbers behind quad `k` of a row of neighbours, loaded at a word address.
-    pub(super) fn load_words(&mut self, (plane, row): (i8, i8), k: i64, lanes: i64) -> Reg {
+    pub(super) fn load_words(&mut self, (plane, row): (i8, i8), k: i64, lanes: i64) -> DataOperand {
         let pointer = self.pointer(PointerWalkKind::Words(plane));
-        let value = Reg::Whole(self.made.body.quad());
+        let value = DataOperand::Whole(self.made.body.quad());
         let at = i64::from(row + self.at) * self.pitch[0] + QUAD * k + 4 * lanes;
         self.made.body.load_unaligned(value, pointer, at);
         value
@@ -218,15 +218,15 @@ impl DataflowBuilder<'_> {
         (side, classes): (NeighbourSide, &Classes),
         k: i64,
         lane: i64,
-    ) -> Reg {
+    ) -> DataOperand {
         for k in [k, k + lane] {
             self.weigh(side, classes, k);
         }
         let at = self.sums_at(k) + 4 * lane;
         let body = &mut self.made.body;
         let words = &mut self.made.sum_words;
-        let pointer = *words.get_or_insert_with(|| body.pointer(SUM_WORDS, Step::Bytes(0)));
-        let value = Reg::Whole(body.quad());
+        let pointer = *words.get_or_insert_with(|| body.pointer(SUM_WORDS, PointerStep::Bytes(0)));
+        let value = DataOperand::Whole(body.quad());
         body.load_unaligned(value, pointer, at);
         for k in [k, k + lane] {
             if let Some(&stored) = self.stored.get(&(self.at, k)) {
@@ -237,7 +237,7 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns T(k) = x(k) + x(k + 2) of a row of neighbours.
-    pub(super) fn double(&mut self, row: (i8, i8), k: i64) -> Reg {
+    pub(super) fn double(&mut self, row: (i8, i8), k: i64) -> DataOperand {
         if let Some(known) = self.doubled.get(&(self.at, k)) {
             return *known;
         }
@@ -249,9 +249,11 @@ impl DataflowBuilder<'_> {
             let pointer = self.pointer(PointerWalkKind::Plane(row.0));
             let at = i64::from(row.1 + self.at) * self.pitch[0] + QUAD * k;
             let later = self.made.body.quad();
-            self.made.body.load(Reg::Lo(later), pointer, at + 8);
-            self.made.body.load(Reg::Hi(later), pointer, at + 16);
-            Reg::Whole(later)
+            self.made.body.load(DataOperand::Lo(later), pointer, at + 8);
+            self.made
+                .body
+                .load(DataOperand::Hi(later), pointer, at + 16);
+            DataOperand::Whole(later)
         };
         let sum = self.q("add", &[own, later]);
         self.doubled.insert((self.at, k), sum);
@@ -259,13 +261,21 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns T(k) = s(k) + s(k + 2) for weighted sums s of rows that have been stored.
-    pub(super) fn double_sum(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> Reg {
+    pub(super) fn double_sum(
+        &mut self,
+        side: NeighbourSide,
+        classes: &Classes,
+        k: i64,
+    ) -> DataOperand {
         if let Some(known) = self.doubled.get(&(self.at, k)) {
             return *known;
         }
         let [own, _] = [k, k + 1].map(|k| self.weigh(side, classes, k));
         let later = self.made.body.quad();
-        for (half, k, offset) in [(Reg::Lo(later), k, 8), (Reg::Hi(later), k + 1, 0)] {
+        for (half, k, offset) in [
+            (DataOperand::Lo(later), k, 8),
+            (DataOperand::Hi(later), k + 1, 0),
+        ] {
             let at = self.sums_at(k) + offset;
             let stored = self.stored.get(&(self.at, k)).copied();
             if let (Some(through), Some(stored)) = (self.made.through, stored) {
@@ -273,7 +283,7 @@ impl DataflowBuilder<'_> {
                 self.made.body.reads_what_is_stored(stored);
             }
         }
-        let sum = self.q("add", &[own, Reg::Whole(later)]);
+        let sum = self.q("add", &[own, DataOperand::Whole(later)]);
         self.doubled.insert((self.at, k), sum);
         sum
     }
@@ -286,7 +296,7 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns the sum of the planes before and behind: u(z-1) + u(z+1).
-    pub(super) fn plane_pair(&mut self, row: i8, k: i64) -> Reg {
+    pub(super) fn plane_pair(&mut self, row: i8, k: i64) -> DataOperand {
         let key = (row + self.at, k);
         if let Some(known) = self.planes.get(&key) {
             return *known;
@@ -308,9 +318,9 @@ impl DataflowBuilder<'_> {
 
     /// Returns the sum of planes of a row of an earlier iteration, loaded from where it is kept; rows are
     /// kept from the one before the block's first on.
-    fn kept_pair(&mut self, row: i8, k: i64) -> Reg {
+    fn kept_pair(&mut self, row: i8, k: i64) -> DataOperand {
         let kept = self.pointer(PointerWalkKind::Kept);
-        let value = Reg::Whole(self.made.body.quad());
+        let value = DataOperand::Whole(self.made.body.quad());
         let at = i64::from(row + 1) * self.pitch[1] + QUAD * k;
         self.made.body.load(value, kept, at);
         self.planes.insert((row, k), value);
@@ -320,7 +330,7 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns the sum of the quads of some rows.
-    pub(super) fn sum(&mut self, rows: &NeighbourRows, k: i64) -> Reg {
+    pub(super) fn sum(&mut self, rows: &NeighbourRows, k: i64) -> DataOperand {
         let key = (rows.clone(), self.at, k);
         if let Some(known) = self.summed.get(&key) {
             return *known;
@@ -342,21 +352,22 @@ impl DataflowBuilder<'_> {
     }
 
     /// Adds up values as a binary tree.
-    pub(super) fn tree(&mut self, mut values: Vec<Reg>) -> Reg {
+    pub(super) fn tree(&mut self, mut values: Vec<DataOperand>) -> DataOperand {
         while values.len() > 1 {
-            let pairs: Vec<Vec<Reg>> = values.chunks(2).map(<[Reg]>::to_vec).collect();
+            let pairs: Vec<Vec<DataOperand>> =
+                values.chunks(2).map(<[DataOperand]>::to_vec).collect();
             let sums = pairs.into_iter().map(|pair| match pair[..] {
                 [a, b] => self.q("add", &[a, b]),
                 _ => pair[0],
             });
             values = sums.collect();
         }
-        values.first().copied().unwrap_or(Reg::Quad(0))
+        values.first().copied().unwrap_or(DataOperand::Quad(0))
     }
 
     /// Returns the values of a side that are shifted: the sum of its class if it has one, else the sum over
     /// classes of coefficient times the class's sum.
-    pub(super) fn weigh(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> Reg {
+    pub(super) fn weigh(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> DataOperand {
         if let [(_, rows)] = &classes[..] {
             return self.sum(rows, k);
         }
@@ -377,7 +388,7 @@ impl DataflowBuilder<'_> {
                 (Some(before), None) => self.q("add", &[sum, before]),
             });
         }
-        let all = all.unwrap_or(Reg::Quad(0));
+        let all = all.unwrap_or(DataOperand::Quad(0));
         self.weighed.insert((side, self.at, k), all);
         if self.made.way.through.is_some() && side == NeighbourSide::Both {
             let at = self.sums_at(k);
@@ -385,7 +396,7 @@ impl DataflowBuilder<'_> {
             let through = *self
                 .made
                 .through
-                .get_or_insert_with(|| body.pointer(THROUGH, Step::Bytes(0)));
+                .get_or_insert_with(|| body.pointer(THROUGH, PointerStep::Bytes(0)));
             body.store(all, through, at);
             self.stored.insert((self.at, k), body.last());
             self.made.sums = self.made.sums.max((at + QUAD) as u64);

@@ -2,12 +2,16 @@
 
 use super::dataflow_inputs::DataflowBuilder;
 use super::row_dataflow::{Classes, KeepMasks, NeighbourSide, PARTS, PointerWalkKind, QUAD};
-use crate::pipeline::Reg;
+use cp2_asm::schedule::DataOperand;
 use cp2_problems::stencil::Edge;
 
 impl DataflowBuilder<'_> {
     /// Returns the values one lane to the west of quad `k`, x(i-1), where `of` makes the quads.
-    pub(super) fn west(&mut self, of: &mut dyn FnMut(&mut Self, i64) -> Reg, k: i64) -> Reg {
+    pub(super) fn west(
+        &mut self,
+        of: &mut dyn FnMut(&mut Self, i64) -> DataOperand,
+        k: i64,
+    ) -> DataOperand {
         let own = of(self, k);
         if k > 0 || !self.row.whole {
             let before = of(self, k - 1);
@@ -32,7 +36,11 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns the values one lane to the east of quad `k`, x(i+1), where `of` makes the quads.
-    pub(super) fn east(&mut self, of: &mut dyn FnMut(&mut Self, i64) -> Reg, k: i64) -> Reg {
+    pub(super) fn east(
+        &mut self,
+        of: &mut dyn FnMut(&mut Self, i64) -> DataOperand,
+        k: i64,
+    ) -> DataOperand {
         let own = of(self, k);
         let (quad, lane) = self.row.last();
         if k < quad || !self.row.whole {
@@ -67,7 +75,12 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns the values one lane to the west (-1) or to the east (1) of quad `k`.
-    fn beside(&mut self, (side, classes): (NeighbourSide, &Classes), k: i64, lane: i64) -> Reg {
+    fn beside(
+        &mut self,
+        (side, classes): (NeighbourSide, &Classes),
+        k: i64,
+        lane: i64,
+    ) -> DataOperand {
         if let Some(loaded) = self.load_beside((side, classes), k, lane) {
             return loaded;
         }
@@ -84,7 +97,7 @@ impl DataflowBuilder<'_> {
         (side, classes): (NeighbourSide, &Classes),
         k: i64,
         lane: i64,
-    ) -> Option<Reg> {
+    ) -> Option<DataOperand> {
         let inside = match lane {
             -1 => k > 0,
             _ => k < self.row.last().0,
@@ -111,7 +124,7 @@ impl DataflowBuilder<'_> {
         side: NeighbourSide,
         classes: &Classes,
         k: i64,
-    ) -> Reg {
+    ) -> DataOperand {
         match (side, &classes[..]) {
             (NeighbourSide::West, _) => return self.beside((side, classes), k, -1),
             (NeighbourSide::East, _) => return self.beside((side, classes), k, 1),
@@ -139,8 +152,8 @@ impl DataflowBuilder<'_> {
 
     /// Returns a quad of the result where coefficients are the same for all elements: the sum of coefficient
     /// times sum of points.
-    pub(super) fn common(&mut self, k: i64) -> Reg {
-        let mut terms: Vec<(Option<f32>, Reg)> = Vec::new();
+    pub(super) fn common(&mut self, k: i64) -> DataOperand {
+        let mut terms: Vec<(Option<f32>, DataOperand)> = Vec::new();
         for (weight, rows) in self.row.classes(1) {
             let sum = self.sum(&rows, k);
             terms.push((Some(weight), sum));
@@ -181,8 +194,8 @@ impl DataflowBuilder<'_> {
 
     /// Returns a quad of the result where every element has its own coefficients, in partial sums that do not
     /// wait for each other.
-    pub(super) fn sum_own_coefficients(&mut self, k: i64) -> Reg {
-        let mut parts: Vec<Reg> = Vec::new();
+    pub(super) fn sum_own_coefficients(&mut self, k: i64) -> DataOperand {
+        let mut parts: Vec<DataOperand> = Vec::new();
         for (p, point) in self.row.stencil.points().iter().enumerate() {
             let [z, y, x] = point.offset;
             let mut of = |maker: &mut Self, k: i64| maker.load((z, y), k);
@@ -191,7 +204,7 @@ impl DataflowBuilder<'_> {
                 1 => self.east(&mut of, k),
                 _ => self.west(&mut of, k),
             };
-            let weight = Reg::Whole(self.made.body.quad());
+            let weight = DataOperand::Whole(self.made.body.quad());
             let own = self.pointer(PointerWalkKind::Own);
             let at = p as i64 * self.pitch[1] + QUAD * k;
             self.made.body.load(weight, own, at);
@@ -204,30 +217,30 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns the mask of a row whose elements all keep their values, if edges are fixed.
-    pub(super) fn outermost(&mut self) -> Option<Reg> {
+    pub(super) fn outermost(&mut self) -> Option<DataOperand> {
         if self.row.edge != Edge::Fixed {
             return None;
         }
         let kept = KeepMasks::ALL;
         self.made.kept = Some(kept);
         let [none, last, one] = [0, self.row.rows as u32 - 1, 1].map(|n| self.constant([n; 4]));
-        let row = Reg::Quad(kept.row);
+        let row = DataOperand::Quad(kept.row);
         let first = self.q("icmpeq", &[row, none]);
         let last = self.q("icmpeq", &[row, last]);
         self.made.body.op("iadd", &[row], &[row, one]);
         let row = self.q("or", &[first, last]);
-        Some(self.q("or", &[row, Reg::Quad(kept.plane)]))
+        Some(self.q("or", &[row, DataOperand::Quad(kept.plane)]))
     }
 
     /// Returns the quad of the result, or the old values in a row that is kept and at the row's ends.
-    pub(super) fn kept(&mut self, k: i64, sum: Reg, row: Reg) -> Reg {
+    pub(super) fn kept(&mut self, k: i64, sum: DataOperand, row: DataOperand) -> DataOperand {
         let mut mask = row;
         for (at, end) in [
             (0, KeepMasks::ALL.first),
             (self.row.last().0, KeepMasks::ALL.last),
         ] {
             if k == at {
-                mask = self.q("or", &[mask, Reg::Quad(end)]);
+                mask = self.q("or", &[mask, DataOperand::Quad(end)]);
             }
         }
         let own = self.load((0, 0), k);

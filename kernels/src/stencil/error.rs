@@ -2,7 +2,7 @@
 
 use crate::assembly::Unfit;
 use crate::job::JobError;
-use crate::pipeline::Unschedulable;
+use cp2_asm::schedule::Unschedulable;
 use cp2_problems::DataError;
 
 /// Reason why a stencil cannot be computed on a machine.

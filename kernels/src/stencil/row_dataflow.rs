@@ -10,7 +10,7 @@
 //! x(i-1) and x(i+1) are two loads, of the row or of sums that go through memory.
 
 use super::dataflow_inputs::DataflowBuilder;
-use crate::pipeline::{Body, Pointer};
+use cp2_asm::schedule::{DataPointer, Dataflow};
 use cp2_machine::{Extensions, Machine};
 use cp2_problems::stencil::{Edge, StencilShape};
 use std::collections::BTreeMap;
@@ -138,19 +138,19 @@ impl PointerWalkKind {
 /// A dataflow, with the tables and pointers of its loop.
 #[derive(Debug)]
 pub(super) struct ScheduledRow {
-    pub(super) body: Body,
+    pub(super) body: Dataflow,
     /// Pointers, each for the earlier or the later half of an iteration.
-    pub(super) pointers: BTreeMap<(PointerWalkKind, bool), Pointer>,
-    pub(super) table: Option<Pointer>,
+    pub(super) pointers: BTreeMap<(PointerWalkKind, bool), DataPointer>,
+    pub(super) table: Option<DataPointer>,
     /// Constants of four words; the first ones are in registers from `q31` downwards.
     pub(super) constants: Vec<[u32; 4]>,
     /// Masks that a page makes from its place in the array, for fixed edges.
     pub(super) kept: Option<KeepMasks>,
     /// Bytes of the sums that go through memory; they lie behind the constants.
     pub(super) sums: u64,
-    pub(super) through: Option<Pointer>,
+    pub(super) through: Option<DataPointer>,
     /// Pointer of the loads at word addresses of these sums.
-    pub(super) sum_words: Option<Pointer>,
+    pub(super) sum_words: Option<DataPointer>,
     pub(super) way: RowVariant,
 }
 

@@ -2,7 +2,7 @@
 
 use super::row_dataflow::{BlockRow, KeepMasks, PointerWalkKind};
 use super::row_schedules::{SUMMED, Scheduled};
-use crate::pipeline::Pointer;
+use cp2_asm::schedule::DataPointer;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -106,7 +106,7 @@ impl RowLoop<'_> {
     pub(super) fn words(&self, from: &dyn Fn(PointerWalkKind) -> RowPointerBase) -> String {
         let Scheduled { made, schedule, .. } = self.scheduled;
         let mut text = String::new();
-        let add = |text: &mut String, pointer: Pointer, from: &str, bytes: i64| {
+        let add = |text: &mut String, pointer: DataPointer, from: &str, bytes: i64| {
             let register = schedule.pointer_register(pointer);
             further(text, register, from, bytes + schedule.bias(pointer));
         };

@@ -4,7 +4,7 @@
 
 use super::error::StencilError;
 use super::row_dataflow::{BlockRow, QUAD, RowVariant, ScheduledRow};
-use crate::pipeline::{Body, Reg, Schedule, Step, Unschedulable};
+use cp2_asm::schedule::{DataOperand, Dataflow, ModuloSchedule, PointerStep, Unschedulable};
 use cp2_machine::Machine;
 
 /// Most issues of an iteration: the loop, with the words that fill and empty it, must fit the page loop.
@@ -21,11 +21,11 @@ type RowVariants<'a> = &'a dyn Fn(&BlockRow<'_>) -> Vec<RowVariant>;
 #[derive(Debug)]
 pub(super) struct Scheduled {
     pub(super) made: ScheduledRow,
-    pub(super) schedule: Schedule,
+    pub(super) schedule: ModuloSchedule,
     /// Quads of a row.
     quads: u64,
     /// Loop that makes the sums kept for the first row, a quad at a time.
-    pub(super) first: Option<(Body, Schedule)>,
+    pub(super) first: Option<(Dataflow, ModuloSchedule)>,
 }
 
 impl BlockRow<'_> {
@@ -146,16 +146,17 @@ impl Scheduled {
 pub(super) const SUMMED: [u8; 3] = [0, 2, 4];
 
 /// Schedules the loop that adds two planes, a quad at a time: u(z-1) + u(z+1).
-fn first(machine: &Machine, registers: u8) -> Result<(Body, Schedule), Unschedulable> {
-    let mut body = Body::default();
-    let [before, behind, to] = SUMMED.map(|register| body.pointer(register, Step::Bytes(QUAD)));
+fn first(machine: &Machine, registers: u8) -> Result<(Dataflow, ModuloSchedule), Unschedulable> {
+    let mut body = Dataflow::default();
+    let [before, behind, to] =
+        SUMMED.map(|register| body.pointer(register, PointerStep::Bytes(QUAD)));
     let both = [before, behind].map(|plane| {
-        let value = Reg::Whole(body.quad());
+        let value = DataOperand::Whole(body.quad());
         body.load(value, plane, 0);
         value
     });
     let sum = body.quad_op("add", &both);
-    body.store(Reg::Whole(sum), to, 0);
+    body.store(DataOperand::Whole(sum), to, 0);
     let schedule = body.schedule(machine, registers)?;
     Ok((body, schedule))
 }

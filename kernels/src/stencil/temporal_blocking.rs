@@ -15,7 +15,7 @@ use super::error::StencilError;
 use super::page_kernel::{FIRST, StencilPageKernel, argument, head, line, scalar_base};
 use super::row_dataflow::{PointerWalkKind, QUAD};
 use super::row_loop::{RowLoop, RowPointerBase};
-use crate::pipeline::{Body, Reg, Step};
+use cp2_asm::schedule::{DataOperand, Dataflow, PointerStep};
 use cp2_machine::Machine;
 use cp2_problems::stencil::Edge;
 use std::fmt::Write as _;
@@ -189,22 +189,23 @@ impl Fused<'_> {
     /// Returns the text that replaces a row beyond the array by zeros, or by its neighbour. The row is
     /// counted from the first row of the block that begins with row `block` of the array.
     fn mended(&self, row: i64, block: i64, machine: &Machine) -> Result<String, StencilError> {
-        let mut body = Body::default();
-        let pointer = |body: &mut Body, register| body.pointer(register, Step::Bytes(QUAD));
+        let mut body = Dataflow::default();
+        let pointer =
+            |body: &mut Dataflow, register| body.pointer(register, PointerStep::Bytes(QUAD));
         let [from, to] = [0, 1].map(|register| pointer(&mut body, register));
-        let own = Reg::Whole(body.quad());
+        let own = DataOperand::Whole(body.quad());
         body.load(own, from, 0);
-        let mask = Reg::Quad(MASK);
+        let mask = DataOperand::Quad(MASK);
         let (value, beside) = match self.edge() {
             Edge::Mirrored => {
-                let other = Reg::Whole(body.quad());
+                let other = DataOperand::Whole(body.quad());
                 let beside = pointer(&mut body, 2);
                 body.load(other, beside, 0);
                 (body.quad_op("sel", &[other, own, mask]), true)
             }
             _ => (body.quad_op("andn", &[own, mask]), false),
         };
-        body.store(Reg::Whole(value), to, 0);
+        body.store(DataOperand::Whole(value), to, 0);
         let schedule = body.schedule(machine, 2 * WANTED)?;
         let bytes = |row: i64| (row + BESIDE as i64) * self.pitch();
         let inner = if row < 0 { 0 } else { row - 1 };

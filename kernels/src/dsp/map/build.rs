@@ -5,7 +5,7 @@ use crate::dsp::error::DspError;
 use crate::dsp::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use crate::dsp::plan::{QUAD, padded};
 use crate::pipeline::Ops;
-use crate::pipeline::{Pointer, Reg, Value};
+use cp2_asm::schedule::{DataOperand, DataPointer, DataValue};
 use cp2_machine::Machine;
 use cp2_problems::vector::MapOp;
 use std::fmt::Write as _;
@@ -62,21 +62,22 @@ fn build_scheme(
     let y = two.then(|| pointer(&mut ops.body, 2, step));
     // All accesses through a pointer must lie within an interval, so each pointer has only a few.
     let groups = op.table().len().div_ceil(GROUP);
-    let coefficients: Vec<Pointer> = (0..groups)
+    let coefficients: Vec<DataPointer> = (0..groups)
         .map(|i| pointer(&mut ops.body, 3 + i, 0))
         .collect();
     let mut results = Vec::new();
     for q in 0..quads {
         let load = |ops: &mut Ops, from, index: usize| {
             let value = ops.body.quad();
-            ops.body.load(Reg::Whole(value), from, 16 * index as i64);
+            ops.body
+                .load(DataOperand::Whole(value), from, 16 * index as i64);
             value
         };
-        let values: Vec<Value> = (0..ratio)
+        let values: Vec<DataValue> = (0..ratio)
             .map(|i| load(&mut ops, x, q * ratio + i))
             .collect();
         let second = y.map(|y| load(&mut ops, y, q));
-        let table: Vec<Value> = (0..op.table().len())
+        let table: Vec<DataValue> = (0..op.table().len())
             .map(|i| load(&mut ops, coefficients[i / GROUP], i % GROUP))
             .collect();
         results.push(op.formula(&mut ops, &values, second, &table, scheme));

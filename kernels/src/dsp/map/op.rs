@@ -1,7 +1,7 @@
 //! Elementwise operations as formulas on quads.
 
 use crate::pipeline::Ops;
-use crate::pipeline::{Reg, Value};
+use cp2_asm::schedule::{DataOperand, DataValue};
 use cp2_problems::vector::MapOp;
 use cp2_reference::MapOperation;
 
@@ -34,7 +34,12 @@ impl Scheme {
 
     /// Evaluates the polynomial with these coefficients, the constant one first; their number is a power of
     /// two.
-    fn polynomial(self, ops: &mut Ops, coefficients: &[Reg], x: Reg) -> Reg {
+    fn polynomial(
+        self,
+        ops: &mut Ops,
+        coefficients: &[DataOperand],
+        x: DataOperand,
+    ) -> DataOperand {
         let mut terms = coefficients.to_vec();
         match self {
             Self::Horner => {
@@ -76,11 +81,11 @@ pub(super) trait Formula {
     fn formula(
         &self,
         ops: &mut Ops,
-        x: &[Value],
-        y: Option<Value>,
-        table: &[Value],
+        x: &[DataValue],
+        y: Option<DataValue>,
+        table: &[DataValue],
         scheme: Scheme,
-    ) -> Reg;
+    ) -> DataOperand;
 }
 
 impl Formula for MapOp {
@@ -128,13 +133,13 @@ impl Formula for MapOp {
     fn formula(
         &self,
         ops: &mut Ops,
-        x: &[Value],
-        y: Option<Value>,
-        table: &[Value],
+        x: &[DataValue],
+        y: Option<DataValue>,
+        table: &[DataValue],
         scheme: Scheme,
-    ) -> Reg {
-        let first = Reg::Whole(x[0]);
-        let second = y.map_or(first, Reg::Whole);
+    ) -> DataOperand {
+        let first = DataOperand::Whole(x[0]);
+        let second = y.map_or(first, DataOperand::Whole);
         let a = ops.constant(0);
         match self {
             Self::Scale(_) => ops.q("mul", &[first, a]),
@@ -160,8 +165,8 @@ impl Formula for MapOp {
 }
 
 /// Computes `re re + im im` of four complex numbers; returns it and their real parts.
-fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
-    let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
+fn power(ops: &mut Ops, x: &[DataValue]) -> (DataOperand, DataOperand) {
+    let (re, im) = ops.split(DataOperand::Whole(x[0]), DataOperand::Whole(x[1]));
     let square = ops.q("mul", &[re, re]);
     (ops.q("madd", &[im, im, square]), re)
 }
@@ -170,10 +175,10 @@ fn power(ops: &mut Ops, x: &[Value]) -> (Reg, Reg) {
 ///
 /// With t = min(|re|, |im|) / max(|re|, |im|): `angle = t + t^3 p(t^2)`, then pi/2 - angle if |im| > |re|, pi
 /// - angle if re is negative, and the sign of im.
-fn phase(ops: &mut Ops, x: &[Value], table: &[Value], scheme: Scheme) -> Reg {
+fn phase(ops: &mut Ops, x: &[DataValue], table: &[DataValue], scheme: Scheme) -> DataOperand {
     let (coefficients, others) = table.split_at(ATAN.len());
-    let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| Reg::Whole(others[i]));
-    let (re, im) = ops.split(Reg::Whole(x[0]), Reg::Whole(x[1]));
+    let [tiny, half_pi, pi, shift, sign] = [0, 1, 2, 3, 4].map(|i| DataOperand::Whole(others[i]));
+    let (re, im) = ops.split(DataOperand::Whole(x[0]), DataOperand::Whole(x[1]));
     let (ax, ay) = (ops.q("abs", &[re]), ops.q("abs", &[im]));
     let larger = ops.q("max", &[ax, ay]);
     let smaller = ops.q("min", &[ax, ay]);
@@ -182,7 +187,10 @@ fn phase(ops: &mut Ops, x: &[Value], table: &[Value], scheme: Scheme) -> Reg {
     let t = ops.q("mul", &[smaller, inverse]);
     let square = ops.q("mul", &[t, t]);
     let cube = ops.q("mul", &[t, square]);
-    let terms: Vec<Reg> = coefficients.iter().map(|&c| Reg::Whole(c)).collect();
+    let terms: Vec<DataOperand> = coefficients
+        .iter()
+        .map(|&c| DataOperand::Whole(c))
+        .collect();
     let p = scheme.polynomial(ops, &terms, square);
     let angle = ops.q("madd", &[cube, p, t]);
     // Cases: steeper than the diagonal; left of the imaginary axis; below the real axis.

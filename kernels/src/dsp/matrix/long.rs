@@ -6,8 +6,8 @@ use crate::dsp::error::DspError;
 use crate::dsp::kernel::{VectorPageKernel, address};
 use crate::dsp::plan::words;
 use crate::dsp::tile::{COMPLEX, SUMS, shares};
-use crate::pipeline::Ops;
-use crate::pipeline::{Operations, Reg, Step};
+use crate::pipeline::{Operations, Ops};
+use cp2_asm::schedule::{DataOperand, PointerStep};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
@@ -103,28 +103,28 @@ impl BeamGroup {
         let mut ops = Ops::new(&[0]);
         let sums: Vec<u8> = (0..tile * size).map(|_| ops.carry()).collect();
         let snapshot: Vec<_> = (0..tile)
-            .map(|i| ops.body.pointer(address(i), Step::Bytes(16)))
+            .map(|i| ops.body.pointer(address(i), PointerStep::Bytes(16)))
             .collect();
-        let step = Step::Bytes(bytes(2 * size) as i64);
+        let step = PointerStep::Bytes(bytes(2 * size) as i64);
         let weight = ops.body.pointer(address(tile), step);
         let x: Vec<_> = snapshot
             .iter()
             .map(|&from| {
                 let value = ops.body.quad();
-                ops.body.load(Reg::Whole(value), from, 0);
+                ops.body.load(DataOperand::Whole(value), from, 0);
                 value
             })
             .collect();
         for b in 0..size {
             let w = ops.body.quad();
-            ops.body.load(Reg::Whole(w), weight, 16 * b as i64);
+            ops.body.load(DataOperand::Whole(w), weight, 16 * b as i64);
             for (t, &x) in x.iter().enumerate() {
                 let sum = 2 * sums[t * size + b];
                 for (w, x, sum) in [
-                    (Reg::Lo(w), Reg::Lo(x), sum),
-                    (Reg::Hi(w), Reg::Hi(x), sum + 1),
+                    (DataOperand::Lo(w), DataOperand::Lo(x), sum),
+                    (DataOperand::Hi(w), DataOperand::Hi(x), sum + 1),
                 ] {
-                    let sum = Reg::Pair(sum);
+                    let sum = DataOperand::Pair(sum);
                     ops.body.op("cmadd", &[sum], &[w, x, sum]);
                 }
             }

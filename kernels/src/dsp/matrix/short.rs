@@ -6,8 +6,8 @@ use crate::dsp::error::DspError;
 use crate::dsp::kernel::{VectorPageKernel, address};
 use crate::dsp::plan::words;
 use crate::dsp::tile::{self, COMPLEX, Factor, SUMS};
-use crate::pipeline::Ops;
-use crate::pipeline::{Body, Operations, Step};
+use crate::pipeline::{Operations, Ops};
+use cp2_asm::schedule::{Dataflow, PointerStep};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
@@ -62,9 +62,9 @@ impl VectorCut {
         let (mut inner, mut data, mut cycles) = (String::new(), String::new(), 0);
         let (mut first, mut operations) = (0, Operations::default());
         for (kind, &(size, count)) in self.groups.iter().enumerate() {
-            let mut ops = Ops::from_body(Body::in_order(), &[]);
+            let mut ops = Ops::from_body(Dataflow::in_order(), &[]);
             let body = &mut ops.body;
-            let step = |numbers: usize| Step::Bytes(bytes(self.tile * numbers) as i64);
+            let step = |numbers: usize| PointerStep::Bytes(bytes(self.tile * numbers) as i64);
             let x = Factor {
                 pointer: body.pointer(address(0), step(self.elements)),
                 place: |t, e| t * self.elements + e,
@@ -74,7 +74,7 @@ impl VectorCut {
                 place: |t, b| t * self.beams + first + b,
             };
             let w = Factor {
-                pointer: body.pointer(address(2), Step::Bytes(0)),
+                pointer: body.pointer(address(2), PointerStep::Bytes(0)),
                 place: |e, b| e * size.next_multiple_of(2) + b,
             };
             // Further groups begin at the beginning of a quad, if their size is even.

@@ -10,7 +10,7 @@ use super::group::{InputGroup, ROWS, RowGroup};
 use super::short::ShortRows;
 use super::{DspError, QUAD};
 use crate::pipeline::{Ops, half};
-use crate::pipeline::{Pointer, Reg};
+use cp2_asm::schedule::{DataOperand, DataPointer};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;
 use std::fmt::Write as _;
@@ -40,11 +40,11 @@ pub(super) fn build(
     let places = pointer(&mut ops.body, 5, 0);
     let odd_places = group.odd.then(|| pointer(&mut ops.body, 6, 0));
     let quad = |ops: &mut Ops, from, offset| {
-        let value = Reg::Whole(ops.body.quad());
+        let value = DataOperand::Whole(ops.body.quad());
         ops.body.load(value, from, offset);
         value
     };
-    let mut best: [Option<(Reg, Reg)>; ROWS] = [None; ROWS];
+    let mut best: [Option<(DataOperand, DataOperand)>; ROWS] = [None; ROWS];
     for unit in 0..group.units {
         let place = quad(&mut ops, places, 16 * unit as i64);
         for (row, best) in best.iter_mut().enumerate() {
@@ -57,10 +57,10 @@ pub(super) fn build(
         }
     }
     ops.body.spare = spare;
-    let row = |row: usize| best[row].unwrap_or((Reg::Quad(0), Reg::Quad(0)));
+    let row = |row: usize| best[row].unwrap_or((DataOperand::Quad(0), DataOperand::Quad(0)));
     let values = ops.lanes([0, 1, 2, 3].map(|r| row(r).0));
     let at = ops.lanes([0, 1, 2, 3].map(|r| row(r).1));
-    let mut all: Vec<(Reg, Reg)> = values.into_iter().zip(at).collect();
+    let mut all: Vec<(DataOperand, DataOperand)> = values.into_iter().zip(at).collect();
     if group.extra {
         let [a, b] = [0, 1].map(|half| x.extra(&mut ops.body, half));
         let (even, odd) = ops.split(a, b);
@@ -71,14 +71,14 @@ pub(super) fn build(
         let [later, at] = [0, 16].map(|offset| quad(&mut ops, places, offset));
         (value, later, at)
     });
-    let candidates: Vec<Reg> = all.iter().map(|c| c.0).chain(odd.map(|o| o.0)).collect();
+    let candidates: Vec<DataOperand> = all.iter().map(|c| c.0).chain(odd.map(|o| o.0)).collect();
     let largest = ops.tournament("max", &candidates);
     let beyond = ops.constant(0);
-    let stands = |ops: &mut Ops, (value, at): (Reg, Reg)| {
+    let stands = |ops: &mut Ops, (value, at): (DataOperand, DataOperand)| {
         let here = ops.q("cmpeq", &[value, largest]);
         ops.q("sel", &[at, beyond, here])
     };
-    let found: Vec<Reg> = all.iter().map(|&c| stands(&mut ops, c)).collect();
+    let found: Vec<DataOperand> = all.iter().map(|&c| stands(&mut ops, c)).collect();
     let mut place = ops.tournament("min", &found);
     if let Some((value, later, at)) = odd {
         // Rows 1 and 3 begin with their odd float, so the places of their other elements are one higher.
@@ -97,7 +97,7 @@ pub(super) fn build(
     line([0, 1, 0, 1]);
     line([last, 0, last, 0]);
     let odd_label = format!("places + {}", 16 * group.units);
-    let mut tables: Vec<(Pointer, &str)> = vec![(places, "places")];
+    let mut tables: Vec<(DataPointer, &str)> = vec![(places, "places")];
     tables.extend(odd_places.map(|p| (p, odd_label.as_str())));
     let pages = (x.pages().collect(), vec![(to, 0, 0)]);
     let recipe = VectorRecipe {
@@ -126,18 +126,18 @@ fn build_transposed(
     let mut ops = Ops::new(&firsts);
     let to = pointer(&mut ops.body, 1, 32);
     let mut x = InputGroup::new(group, 0);
-    let quads: Vec<Reg> = (0..n).map(|quad| x.quad(&mut ops.body, quad)).collect();
+    let quads: Vec<DataOperand> = (0..n).map(|quad| x.quad(&mut ops.body, quad)).collect();
     let column = |ops: &mut Ops, place: usize| {
         let value = ops.body.quad();
-        for (to, row) in [(Reg::Lo(value), 0), (Reg::Hi(value), 1)] {
+        for (to, row) in [(DataOperand::Lo(value), 0), (DataOperand::Hi(value), 1)] {
             let at = [row, row + 2].map(|row| row * n + place);
             let from = at.map(|at| half(quads[at / QUAD], at / 2 % 2));
             let name = if at[0] % 2 == 0 { "trnlo" } else { "trnhi" };
             ops.body.op(name, &[to], &from);
         }
-        Reg::Whole(value)
+        DataOperand::Whole(value)
     };
-    let mut all: Vec<(Reg, Reg)> = (0..n)
+    let mut all: Vec<(DataOperand, DataOperand)> = (0..n)
         .step_by(2)
         .enumerate()
         .map(|(i, place)| {

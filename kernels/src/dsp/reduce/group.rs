@@ -10,7 +10,7 @@
 
 use super::super::kernel::{InPage, pointer};
 use super::QUAD;
-use crate::pipeline::{Body, Pointer, Reg};
+use cp2_asm::schedule::{DataOperand, DataPointer, Dataflow};
 
 /// Number of rows of a group.
 pub(super) const ROWS: usize = 4;
@@ -54,7 +54,7 @@ pub(super) struct InputGroup {
     group: RowGroup,
     /// Number of the input.
     input: usize,
-    pointers: [Option<Pointer>; 3],
+    pointers: [Option<DataPointer>; 3],
 }
 
 impl InputGroup {
@@ -74,32 +74,35 @@ impl InputGroup {
     }
 
     /// Returns a pointer, which is made when it is first needed.
-    fn pointer(&mut self, body: &mut Body, which: usize) -> Pointer {
+    fn pointer(&mut self, body: &mut Dataflow, which: usize) -> DataPointer {
         let register = 2 + 3 * self.input + which;
         let bytes = (4 * ROWS * self.group.n) as i64;
         *self.pointers[which].get_or_insert_with(|| pointer(body, register, bytes))
     }
 
     /// Loads a quad of the group.
-    pub(super) fn quad(&mut self, body: &mut Body, quad: usize) -> Reg {
-        let value = Reg::Whole(body.quad());
+    pub(super) fn quad(&mut self, body: &mut Dataflow, quad: usize) -> DataOperand {
+        let value = DataOperand::Whole(body.quad());
         let from = self.pointer(body, 0);
         body.load(value, from, 16 * quad as i64);
         value
     }
 
     /// Loads two pairs as a quad, by the indices of their first floats.
-    fn pairs(&mut self, body: &mut Body, which: usize, places: [usize; 2]) -> Reg {
+    fn pairs(&mut self, body: &mut Dataflow, which: usize, places: [usize; 2]) -> DataOperand {
         let value = body.quad();
         let from = self.pointer(body, which);
-        for (half, at) in [Reg::Lo(value), Reg::Hi(value)].into_iter().zip(places) {
+        for (half, at) in [DataOperand::Lo(value), DataOperand::Hi(value)]
+            .into_iter()
+            .zip(places)
+        {
             body.load(half, from, 4 * at as i64);
         }
-        Reg::Whole(value)
+        DataOperand::Whole(value)
     }
 
     /// Loads a unit of a row.
-    pub(super) fn unit(&mut self, body: &mut Body, row: usize, unit: usize) -> Reg {
+    pub(super) fn unit(&mut self, body: &mut Dataflow, row: usize, unit: usize) -> DataOperand {
         let at = self.group.begin(row) + QUAD * unit;
         if at.is_multiple_of(QUAD) {
             self.quad(body, at / QUAD)
@@ -109,13 +112,13 @@ impl InputGroup {
     }
 
     /// Loads the extra pairs of rows 0 and 1 (`half` 0), or of rows 2 and 3.
-    pub(super) fn extra(&mut self, body: &mut Body, half: usize) -> Reg {
+    pub(super) fn extra(&mut self, body: &mut Dataflow, half: usize) -> DataOperand {
         let of = |row: usize| self.group.begin(row) + QUAD * self.group.units;
         self.pairs(body, 2, [of(2 * half), of(2 * half + 1)])
     }
 
     /// Loads the odd float of every row.
-    pub(super) fn odd(&mut self, body: &mut Body) -> Reg {
+    pub(super) fn odd(&mut self, body: &mut Dataflow) -> DataOperand {
         let n = self.group.n;
         self.pairs(body, 2, [n - 1, 3 * n - 1])
     }

@@ -3,7 +3,7 @@
 use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use super::{DspError, QUAD};
 use crate::pipeline::Ops;
-use crate::pipeline::{Pointer, Reg};
+use cp2_asm::schedule::{DataOperand, DataPointer};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;
 
@@ -33,11 +33,12 @@ pub(super) fn build_join(parts: usize, machine: &Machine) -> Result<VectorPageKe
     let mut ops = Ops::new(&[]);
     let from = pointer(&mut ops.body, 0, 16 * parts as i64);
     let to = pointer(&mut ops.body, 1, 16);
-    let sums: Vec<Reg> = (0..parts)
+    let sums: Vec<DataOperand> = (0..parts)
         .map(|part| {
             let sum = ops.body.quad();
-            ops.body.load(Reg::Whole(sum), from, 16 * part as i64);
-            Reg::Whole(sum)
+            ops.body
+                .load(DataOperand::Whole(sum), from, 16 * part as i64);
+            DataOperand::Whole(sum)
         })
         .collect();
     let total = sums.into_iter().reduce(|a, b| ops.q("add", &[a, b]));
@@ -73,7 +74,8 @@ pub(super) fn build(
         .map(|i| {
             let mut load = |from| {
                 let value = ops.body.quad();
-                ops.body.load(Reg::Whole(value), from, 16 * i as i64);
+                ops.body
+                    .load(DataOperand::Whole(value), from, 16 * i as i64);
                 value
             };
             let first = load(x);
@@ -82,19 +84,29 @@ pub(super) fn build(
         .unzip();
     for (i, &sum) in sums.iter().enumerate() {
         let (a, b) = (first[i], second[i]);
-        let (name, uses): (_, Vec<Reg>) = match op {
-            ReductionOp::Sum => ("add", vec![Reg::Quad(sum), Reg::Whole(a)]),
+        let (name, uses): (_, Vec<DataOperand>) = match op {
+            ReductionOp::Sum => ("add", vec![DataOperand::Quad(sum), DataOperand::Whole(a)]),
             ReductionOp::ComplexDot => {
-                let halves = [(Reg::Lo(a), Reg::Lo(b)), (Reg::Hi(a), Reg::Hi(b))];
+                let halves = [
+                    (DataOperand::Lo(a), DataOperand::Lo(b)),
+                    (DataOperand::Hi(a), DataOperand::Hi(b)),
+                ];
                 for ((a, b), pair) in halves.into_iter().zip([2 * sum, 2 * sum + 1]) {
-                    let pair = Reg::Pair(pair);
+                    let pair = DataOperand::Pair(pair);
                     ops.body.op("cmaddc", &[pair], &[a, b, pair]);
                 }
                 continue;
             }
-            _ => ("madd", vec![Reg::Whole(a), Reg::Whole(b), Reg::Quad(sum)]),
+            _ => (
+                "madd",
+                vec![
+                    DataOperand::Whole(a),
+                    DataOperand::Whole(b),
+                    DataOperand::Quad(sum),
+                ],
+            ),
         };
-        ops.body.op(name, &[Reg::Quad(sum)], &uses);
+        ops.body.op(name, &[DataOperand::Quad(sum)], &uses);
     }
     let zero = sums
         .iter()
@@ -130,15 +142,20 @@ fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> 
     let x = pointer(&mut ops.body, 0, step);
     let places = pointer(&mut ops.body, 2, 16);
     let place = ops.body.quad();
-    ops.body.load(Reg::Whole(place), places, 0);
+    ops.body.load(DataOperand::Whole(place), places, 0);
     for (i, &(value, at)) in best.iter().enumerate() {
         let found = ops.body.quad();
-        ops.body.load(Reg::Whole(found), x, 16 * i as i64);
-        let (value, at, found) = (Reg::Quad(value), Reg::Quad(at), Reg::Whole(found));
+        ops.body.load(DataOperand::Whole(found), x, 16 * i as i64);
+        let (value, at, found) = (
+            DataOperand::Quad(value),
+            DataOperand::Quad(at),
+            DataOperand::Whole(found),
+        );
         // The first of equal values is kept.
         let larger = ops.q("cmplt", &[value, found]);
         ops.body.op("sel", &[value], &[found, value, larger]);
-        ops.body.op("sel", &[at], &[Reg::Whole(place), at, larger]);
+        ops.body
+            .op("sel", &[at], &[DataOperand::Whole(place), at, larger]);
     }
     let start = best
         .iter()
@@ -183,8 +200,8 @@ fn build_max(n: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> 
 fn recipe<'a>(
     op: ReductionOp,
     ops: Ops,
-    x: Pointer,
-    y: Option<Pointer>,
+    x: DataPointer,
+    y: Option<DataPointer>,
     n: usize,
     before: String,
     after: String,

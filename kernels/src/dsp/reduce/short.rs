@@ -8,7 +8,7 @@ use super::extreme;
 use super::group::{InputGroup, ROWS, RowGroup};
 use super::{DspError, QUAD, QUAD_BYTES, width};
 use crate::pipeline::Ops;
-use crate::pipeline::{Body, Reg};
+use cp2_asm::schedule::{DataOperand, Dataflow};
 use cp2_machine::Machine;
 use cp2_problems::vector::ReductionOp;
 
@@ -79,9 +79,9 @@ pub(super) fn build(
     // If there are more loads than operations, operations have to wait for them in order.
     let loads = op == ReductionOp::Dot && group.units > 0;
     let body = if loads || !n.is_multiple_of(QUAD) && group.units >= FEW {
-        Body::in_order()
+        Dataflow::in_order()
     } else {
-        Body::default()
+        Dataflow::default()
     };
     // The smallest and the largest positive finite number.
     let limits: &[u32] = match op {
@@ -93,14 +93,14 @@ pub(super) fn build(
     let mut inputs: Vec<InputGroup> = (0..op.inputs())
         .map(|i| InputGroup::new(group, i))
         .collect();
-    let mut sums: [Vec<Reg>; ROWS] = Default::default();
+    let mut sums: [Vec<DataOperand>; ROWS] = Default::default();
     // Products need two sums a row to hide their latency.
     let products = matches!(op, ReductionOp::Dot | ReductionOp::Norm);
     let apart = if products && group.units > 1 { 2 } else { 1 };
     for unit in 0..group.units {
         for (row, sums) in sums.iter_mut().enumerate() {
             let load = |input: &mut InputGroup| input.unit(&mut ops.body, row, unit);
-            let terms: Vec<Reg> = inputs.iter_mut().map(load).collect();
+            let terms: Vec<DataOperand> = inputs.iter_mut().map(load).collect();
             let own = unit % apart;
             let next = accumulate(&mut ops, op, sums.get(own).copied(), &terms);
             match sums.get_mut(own) {
@@ -112,15 +112,15 @@ pub(super) fn build(
     if group.units >= FEW {
         ops.body.spare = wait(op);
     }
-    let all: Vec<Reg> = sums
+    let all: Vec<DataOperand> = sums
         .iter()
         .filter_map(|row| row.iter().copied().reduce(|a, b| ops.q("add", &[a, b])))
         .collect();
-    let mut halves: Vec<Reg> = all.chunks_exact(2).map(|s| ops.fold(s[0], s[1])).collect();
+    let mut halves: Vec<DataOperand> = all.chunks_exact(2).map(|s| ops.fold(s[0], s[1])).collect();
     if group.extra {
         let extra = [0, 1].map(|half| {
             let load = |input: &mut InputGroup| input.extra(&mut ops.body, half);
-            let terms: Vec<Reg> = inputs.iter_mut().map(load).collect();
+            let terms: Vec<DataOperand> = inputs.iter_mut().map(load).collect();
             accumulate(&mut ops, op, halves.get(half).copied(), &terms)
         });
         halves = extra.to_vec();
@@ -134,7 +134,7 @@ pub(super) fn build(
         });
         if group.odd {
             let load = |input: &mut InputGroup| input.odd(&mut ops.body);
-            let terms: Vec<Reg> = inputs.iter_mut().map(load).collect();
+            let terms: Vec<DataOperand> = inputs.iter_mut().map(load).collect();
             total = Some(accumulate(&mut ops, op, total, &terms));
         }
         if op == ReductionOp::Norm {
@@ -160,7 +160,12 @@ pub(super) fn build(
 }
 
 /// Adds the terms of a quad of each input to a sum.
-fn accumulate(ops: &mut Ops, op: ReductionOp, sum: Option<Reg>, terms: &[Reg]) -> Reg {
+fn accumulate(
+    ops: &mut Ops,
+    op: ReductionOp,
+    sum: Option<DataOperand>,
+    terms: &[DataOperand],
+) -> DataOperand {
     // With one input, terms are multiplied by themselves.
     let (a, b) = (terms[0], terms[terms.len() - 1]);
     match (op, sum) {

@@ -4,7 +4,7 @@ use super::super::error::DspError;
 use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
 use super::{COMPLEX, TransposeBlock};
 use crate::pipeline::Ops;
-use crate::pipeline::Reg;
+use cp2_asm::schedule::DataOperand;
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
@@ -97,8 +97,8 @@ fn quads(band: usize, strip: usize, machine: &Machine) -> Result<VectorPageKerne
     let to = [1, 3].map(|register| pointer(&mut ops.body, register, 16));
     let rows = from.map(|from| {
         let value = ops.body.quad();
-        ops.body.load(Reg::Whole(value), from, 0);
-        Reg::Whole(value)
+        ops.body.load(DataOperand::Whole(value), from, 0);
+        DataOperand::Whole(value)
     });
     for (name, to) in ["trnlo", "trnhi"].into_iter().zip(to) {
         let moved = ops.q(name, &rows);

@@ -1,7 +1,8 @@
 //! Builds assembly text: words, tables, constants in registers.
 
 use super::radix_constants::{RadixConstant, place};
-use crate::pipeline::{Operations, Reg};
+use crate::pipeline::Operations;
+use cp2_asm::schedule::DataOperand;
 use cp2_host::paging::QUAD;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -92,7 +93,7 @@ impl AssemblyText {
     }
 
     /// Writes a table of lines of roots exp(-2 pi i num/den) as
-    /// [`load_pairs`](crate::pipeline::Body::load_pairs) reads them; returns its label and the bytes of
+    /// [`load_pairs`](cp2_asm::schedule::Dataflow::load_pairs) reads them; returns its label and the bytes of
     /// a line.
     pub(super) fn roots(&mut self, name: &str, lines: Vec<Vec<(usize, usize)>>) -> (String, i64) {
         let line = |(num, den): &(usize, usize)| format!(".cis -{num}, {den}");
@@ -209,16 +210,18 @@ impl ConstantRegisters {
 
     /// Returns the register of a constant. One that was not loaded is a bug, which the assembler finds: there
     /// is no such register.
-    pub(super) fn register(&self, constant: RadixConstant) -> Reg {
-        self.find(constant).unwrap_or(Reg::Pair(u8::MAX))
+    pub(super) fn register(&self, constant: RadixConstant) -> DataOperand {
+        self.find(constant).unwrap_or(DataOperand::Pair(u8::MAX))
     }
 
     /// Returns the register of a constant, if it is in one.
-    pub(super) fn find(&self, constant: RadixConstant) -> Option<Reg> {
+    pub(super) fn find(&self, constant: RadixConstant) -> Option<DataOperand> {
         if let Some(i) = place(&self.quads, constant) {
-            return Some(Reg::Quad(self.first / 2 + i as u8));
+            return Some(DataOperand::Quad(self.first / 2 + i as u8));
         }
         let i = place(&self.pairs, constant)?;
-        Some(Reg::Pair(self.first + (2 * self.quads.len() + i) as u8))
+        Some(DataOperand::Pair(
+            self.first + (2 * self.quads.len() + i) as u8,
+        ))
     }
 }

@@ -18,19 +18,31 @@ use super::assembly_text::ConstantRegisters;
 use super::last_level::LastButterflyLevel;
 use super::radix_constants::{RadixConstant, angle, root, sines};
 use crate::fft::TransformDirection;
-use crate::pipeline::{Body, Reg, Value};
+use cp2_asm::schedule::{DataOperand, DataValue, Dataflow};
 
 /// The lanes of a quad.
-pub(super) const LANES: [fn(Value) -> Reg; 2] = [Reg::Lo, Reg::Hi];
+pub(super) const LANES: [fn(DataValue) -> DataOperand; 2] = [DataOperand::Lo, DataOperand::Hi];
 
 /// Computes c + k a, where k may be negative and the register holds |k|.
-pub(super) fn multiply_add(body: &mut Body, (k, factor): (f64, Reg), a: Value, c: Value) -> Value {
+pub(super) fn multiply_add(
+    body: &mut Dataflow,
+    (k, factor): (f64, DataOperand),
+    a: DataValue,
+    c: DataValue,
+) -> DataValue {
     let name = if k < 0.0 { "nmsub" } else { "madd" };
-    body.quad_op(name, &[Reg::Whole(a), factor, Reg::Whole(c)])
+    body.quad_op(
+        name,
+        &[DataOperand::Whole(a), factor, DataOperand::Whole(c)],
+    )
 }
 
 /// Computes x + conj(y) and x - conj(y).
-pub(super) fn mirror(body: &mut Body, (x, y): (Value, Value), one: Reg) -> (Value, Value) {
+pub(super) fn mirror(
+    body: &mut Dataflow,
+    (x, y): (DataValue, DataValue),
+    one: DataOperand,
+) -> (DataValue, DataValue) {
     let (d, e) = (body.quad(), body.quad());
     for lane in LANES {
         body.op("bflyy", &[lane(d), lane(e)], &[lane(x), lane(y), one]);
@@ -43,7 +55,7 @@ pub(super) struct ColumnDft<'a> {
     /// Direction of the transform: the inverse conjugates all factors.
     pub(super) direction: TransformDirection,
     /// Registers of the powers of w of `powers` for both lanes; empty if w = 1.
-    pub(super) factors: &'a [[Reg; 2]],
+    pub(super) factors: &'a [[DataOperand; 2]],
     /// Registers of the radix's `constants`.
     pub(super) constants: &'a ConstantRegisters,
     /// True if the upper half of the rows are conjugates; for radices that are powers of two, w = 1.
@@ -84,11 +96,11 @@ impl<'a> ColumnDft<'a> {
     /// factor -i.
     pub(super) fn butterfly(
         &self,
-        body: &mut Body,
-        (x, y): (Value, Value),
-        w: [Reg; 2],
+        body: &mut Dataflow,
+        (x, y): (DataValue, DataValue),
+        w: [DataOperand; 2],
         turned: bool,
-    ) -> (Value, Value) {
+    ) -> (DataValue, DataValue) {
         let (d, e) = (body.quad(), body.quad());
         let to = [d, e].map(|z| LANES.map(|lane| lane(z)));
         self.butterfly_to(body, (x, y), w, turned, to);
@@ -98,11 +110,11 @@ impl<'a> ColumnDft<'a> {
     /// Computes the butterfly with results to given registers: for each result those of both lanes.
     pub(super) fn butterfly_to(
         &self,
-        body: &mut Body,
-        (x, y): (Value, Value),
-        w: [Reg; 2],
+        body: &mut Dataflow,
+        (x, y): (DataValue, DataValue),
+        w: [DataOperand; 2],
         turned: bool,
-        to: [[Reg; 2]; 2],
+        to: [[DataOperand; 2]; 2],
     ) {
         let name = if turned {
             self.name("bflyn", "bflyci")
@@ -115,7 +127,12 @@ impl<'a> ColumnDft<'a> {
     }
 
     /// Computes x w, or x conj(w) in the inverse.
-    pub(super) fn product(&self, body: &mut Body, x: Value, w: [Reg; 2]) -> Value {
+    pub(super) fn product(
+        &self,
+        body: &mut Dataflow,
+        x: DataValue,
+        w: [DataOperand; 2],
+    ) -> DataValue {
         let y = body.quad();
         for (lane, w) in LANES.iter().zip(w) {
             body.op(self.name("cmul", "cmulc"), &[lane(y)], &[lane(x), w]);
@@ -124,8 +141,11 @@ impl<'a> ColumnDft<'a> {
     }
 
     /// Computes x + y and x - y.
-    pub(super) fn sum(body: &mut Body, (x, y): (Value, Value)) -> (Value, Value) {
-        let operands = [Reg::Whole(x), Reg::Whole(y)];
+    pub(super) fn sum(
+        body: &mut Dataflow,
+        (x, y): (DataValue, DataValue),
+    ) -> (DataValue, DataValue) {
+        let operands = [DataOperand::Whole(x), DataOperand::Whole(y)];
         (
             body.quad_op("add", &operands),
             body.quad_op("sub", &operands),
@@ -133,20 +153,20 @@ impl<'a> ColumnDft<'a> {
     }
 
     /// Computes c + k a, where k may be negative and |k| is one of the constants.
-    fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
+    fn multiply_add(&self, body: &mut Dataflow, k: f64, a: DataValue, c: DataValue) -> DataValue {
         let factor = self.constants.register(RadixConstant::Real(k.abs()));
         multiply_add(body, (k, factor), a, c)
     }
 
     /// Computes the transform of column `x`.
-    pub(super) fn transform(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+    pub(super) fn transform(&self, body: &mut Dataflow, x: &[DataValue]) -> Vec<DataValue> {
         if x.len().is_multiple_of(2) && !x.len().is_power_of_two() {
             return self.halves(body, x);
         }
         let mut rows = x.to_vec();
         if self.scale != 1.0 {
             let scale = self.constants.register(RadixConstant::Real(self.scale));
-            rows[0] = body.quad_op("mul", &[Reg::Whole(x[0]), scale]);
+            rows[0] = body.quad_op("mul", &[DataOperand::Whole(x[0]), scale]);
         }
         // Scale of butterflies whose first operand has been scaled.
         let scaled = self.scale;
@@ -180,7 +200,7 @@ impl<'a> ColumnDft<'a> {
 
     /// Computes radix 2 r, r odd: the transforms of the even and of the odd rows by radix r with w^2, and
     /// butterflies with `w W_2r^k`.
-    fn halves(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+    fn halves(&self, body: &mut Dataflow, x: &[DataValue]) -> Vec<DataValue> {
         let half = x.len() / 2;
         let part = ColumnDft {
             factors: self.factors.get(..half - 1).unwrap_or_default(),
@@ -188,7 +208,7 @@ impl<'a> ColumnDft<'a> {
             ..*self
         };
         let mut rows = |first: usize| {
-            let rows: Vec<Value> = x.iter().copied().skip(first).step_by(2).collect();
+            let rows: Vec<DataValue> = x.iter().copied().skip(first).step_by(2).collect();
             part.transform(body, &rows)
         };
         let (even, odd) = (rows(0), rows(1));
@@ -208,12 +228,12 @@ impl<'a> ColumnDft<'a> {
     /// scaled.
     pub(super) fn level(
         &self,
-        body: &mut Body,
-        pair: (Value, Value),
+        body: &mut Dataflow,
+        pair: (DataValue, DataValue),
         index: usize,
         turned: bool,
         scale: f64,
-    ) -> (Value, Value) {
+    ) -> (DataValue, DataValue) {
         if self.mirrored && index == 0 {
             let one = self.constants.register(RadixConstant::Complex(1.0));
             return mirror(body, pair, one);
@@ -228,7 +248,7 @@ impl<'a> ColumnDft<'a> {
     }
 
     /// Returns the power of w at `index` of `powers`, scaled where it is 1 or an eighth of a turn.
-    pub(super) fn factor(&self, index: usize, scale: f64) -> [Reg; 2] {
+    pub(super) fn factor(&self, index: usize, scale: f64) -> [DataOperand; 2] {
         let constant = match index {
             3 => root(scale),
             _ => RadixConstant::Complex(scale),
@@ -242,11 +262,11 @@ impl<'a> ColumnDft<'a> {
     /// places.
     fn opposite(
         &self,
-        body: &mut Body,
-        (x, y): (Value, Value),
+        body: &mut Dataflow,
+        (x, y): (DataValue, DataValue),
         index: usize,
         turned: bool,
-    ) -> (Value, Value) {
+    ) -> (DataValue, DataValue) {
         let (name, index) = match (index, turned) {
             (0, _) => ("bflyc", 0),
             (1, false) => ("bflyci", 1),
@@ -255,7 +275,7 @@ impl<'a> ColumnDft<'a> {
             (i, true) => ("bflyc", 5 - i),
         };
         // A missing factor is a bug, which the assembler finds: there is no such register.
-        let missing = [Reg::Pair(u8::MAX); 2];
+        let missing = [DataOperand::Pair(u8::MAX); 2];
         let w = self.factors.get(index).copied().unwrap_or(missing);
         let (d, e) = (body.quad(), body.quad());
         for (lane, w) in LANES.iter().zip(w) {
@@ -265,7 +285,11 @@ impl<'a> ColumnDft<'a> {
     }
 
     /// Computes `w^k x[k] +- w^(r-k) x[r-k]` of an odd radix, k = 1 .. h.
-    pub(super) fn pairs(&self, body: &mut Body, x: &[Value]) -> Vec<(Value, Value)> {
+    pub(super) fn pairs(
+        &self,
+        body: &mut Dataflow,
+        x: &[DataValue],
+    ) -> Vec<(DataValue, DataValue)> {
         let (r, h) = (x.len(), (x.len() - 1) / 2);
         let pair = |k| match (self.factors.get(k - 1), self.factors.get(r - k - 1)) {
             (Some(&near), Some(&far)) => {
@@ -277,13 +301,13 @@ impl<'a> ColumnDft<'a> {
         (1..=h).map(pair).collect()
     }
 
-    fn odd(&self, body: &mut Body, x: &[Value]) -> Vec<Value> {
+    fn odd(&self, body: &mut Dataflow, x: &[DataValue]) -> Vec<DataValue> {
         let (r, h) = (x.len(), (x.len() - 1) / 2);
         let pairs = self.pairs(body, x);
         let mut zero = x[0];
         for &(a, _) in &pairs {
             zero = if self.scale == 1.0 {
-                body.quad_op("add", &[Reg::Whole(zero), Reg::Whole(a)])
+                body.quad_op("add", &[DataOperand::Whole(zero), DataOperand::Whole(a)])
             } else {
                 self.multiply_add(body, self.scale, a, zero)
             };

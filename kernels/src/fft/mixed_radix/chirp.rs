@@ -5,7 +5,7 @@ use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
 use super::radix_constants::RadixConstant;
 use crate::fft::TransformDirection;
-use crate::pipeline::{Pointer, Reg, Unschedulable};
+use cp2_asm::schedule::{DataOperand, DataPointer, Unschedulable};
 use cp2_machine::Machine;
 
 /// Products of 2V transforms of N numbers with the N numbers of the chirp.
@@ -29,14 +29,19 @@ impl Chirp<'_> {
         ColumnDft::plain(self.direction, constants)
     }
 
-    fn twins(&self, looped: &mut ColumnLoop, block: u8) -> [Pointer; 2] {
+    fn twins(&self, looped: &mut ColumnLoop, block: u8) -> [DataPointer; 2] {
         [0, COMPLEX * self.n as i64].map(|behind| {
             let walk = PointerWalk::step_consecutive(self.n, (self.pairs, 1), COMPLEX);
             looped.stream(PointerBase::Register(block, behind), walk)
         })
     }
 
-    fn factor(&self, text: &mut AssemblyText, looped: &mut ColumnLoop, name: &str) -> [Reg; 2] {
+    fn factor(
+        &self,
+        text: &mut AssemblyText,
+        looped: &mut ColumnLoop,
+        name: &str,
+    ) -> [DataOperand; 2] {
         let lines = self.factors.iter().map(|f| vec![f.clone()]).collect();
         let (label, bytes) = text.pairs(&format!("chirp{name}"), lines);
         let pointer = looped.stream(
@@ -44,8 +49,8 @@ impl Chirp<'_> {
             PointerWalk::step_shared(self.pairs, bytes, None),
         );
         let pair = looped.body.pair();
-        looped.body.load(Reg::Whole(pair), pointer, 0);
-        [Reg::Whole(pair); 2]
+        looped.body.load(DataOperand::Whole(pair), pointer, 0);
+        [DataOperand::Whole(pair); 2]
     }
 
     /// Writes the loop from consecutive transforms to quads, multiplied by the chirp.
@@ -59,12 +64,12 @@ impl Chirp<'_> {
         let (constants, mut looped) = (ConstantRegisters::default(), ColumnLoop::new());
         let [a, b] = self.twins(&mut looped, self.from);
         let x = looped.body.quad();
-        looped.body.load(Reg::Lo(x), a, 0);
-        looped.body.load(Reg::Hi(x), b, 0);
+        looped.body.load(DataOperand::Lo(x), a, 0);
+        looped.body.load(DataOperand::Hi(x), b, 0);
         let factor = self.factor(text, &mut looped, name);
         let y = self.column(&constants).product(&mut looped.body, x, factor);
         let to = looped.stream(PointerBase::Register(self.to, 0), PointerWalk::Bytes(QUAD));
-        looped.body.store(Reg::Whole(y), to, 0);
+        looped.body.store(DataOperand::Whole(y), to, 0);
         looped.write(text, machine, &constants, self.n * self.pairs, name)
     }
 
@@ -109,12 +114,12 @@ impl Chirp<'_> {
             PointerWalk::Bytes(QUAD),
         );
         let x = looped.body.quad();
-        looped.body.load(Reg::Whole(x), from, 0);
+        looped.body.load(DataOperand::Whole(x), from, 0);
         let factor = self.factor(text, &mut looped, name);
         let y = self.column(&constants).product(&mut looped.body, x, factor);
         let [a, b] = self.twins(&mut looped, self.to);
-        looped.body.store(Reg::Lo(y), a, 0);
-        looped.body.store(Reg::Hi(y), b, 0);
+        looped.body.store(DataOperand::Lo(y), a, 0);
+        looped.body.store(DataOperand::Hi(y), b, 0);
         looped.write(text, machine, &constants, self.n * self.pairs, name)
     }
 }

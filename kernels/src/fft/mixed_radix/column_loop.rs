@@ -1,7 +1,7 @@
 //! Loops over columns, and how their pointers step through a block.
 
 use super::assembly_text::{AssemblyText, ConstantRegisters};
-use crate::pipeline::{Body, Pointer, Setup, Step, Unschedulable};
+use cp2_asm::schedule::{DataPointer, Dataflow, PointerSetup, PointerStep, Unschedulable};
 use cp2_machine::Machine;
 
 /// Bytes of a complex number.
@@ -71,7 +71,7 @@ pub(super) enum PointerBase {
 
 #[derive(Debug)]
 struct PointerStream {
-    pointer: Pointer,
+    pointer: DataPointer,
     register: u8,
     base: PointerBase,
     walk: PointerWalk,
@@ -86,7 +86,7 @@ struct PointerStream {
 /// A loop over the columns of a block.
 #[derive(Debug)]
 pub(super) struct ColumnLoop {
-    pub(super) body: Body,
+    pub(super) body: Dataflow,
     streams: Vec<PointerStream>,
     /// Free address registers that have a modulo range.
     modulo: Vec<u8>,
@@ -97,7 +97,7 @@ pub(super) struct ColumnLoop {
 impl ColumnLoop {
     pub(super) fn new() -> Self {
         Self {
-            body: Body::default(),
+            body: Dataflow::default(),
             streams: Vec::new(),
             // Registers are taken from the end.
             modulo: (0..8).rev().collect(),
@@ -108,13 +108,13 @@ impl ColumnLoop {
     /// Makes a loop whose arithmetic is issued in the order given.
     pub(super) fn in_order() -> Self {
         Self {
-            body: Body::in_order(),
+            body: Dataflow::in_order(),
             ..Self::new()
         }
     }
 
     /// Adds a pointer, whose modulo range, if any, begins at its start.
-    pub(super) fn stream(&mut self, base: PointerBase, walk: PointerWalk) -> Pointer {
+    pub(super) fn stream(&mut self, base: PointerBase, walk: PointerWalk) -> DataPointer {
         self.stream_inside(base, walk, 0)
     }
 
@@ -124,7 +124,7 @@ impl ColumnLoop {
         base: PointerBase,
         walk: PointerWalk,
         inside: i64,
-    ) -> Pointer {
+    ) -> DataPointer {
         // More pointers than registers are a bug, which the assembler finds: there is no register of that
         // number.
         let mut take = |modulo: bool| {
@@ -140,9 +140,9 @@ impl ColumnLoop {
         let pointer = self.body.pointer(
             register,
             match &walk {
-                PointerWalk::Bytes(n) => Step::Bytes(*n),
-                PointerWalk::Modulo(..) => Step::Modulo(step),
-                PointerWalk::Table(_, round) => Step::Table {
+                PointerWalk::Bytes(n) => PointerStep::Bytes(*n),
+                PointerWalk::Modulo(..) => PointerStep::Modulo(step),
+                PointerWalk::Table(_, round) => PointerStep::Table {
                     step,
                     table,
                     by: AssemblyText::EIGHT,
@@ -195,7 +195,7 @@ impl ColumnLoop {
                     }
                 }
             });
-            setups.push(Setup {
+            setups.push(PointerSetup {
                 words,
                 registers: vec![a, stream.table],
             });

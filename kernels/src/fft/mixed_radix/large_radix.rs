@@ -15,7 +15,7 @@ use super::column_rows::ColumnRows;
 use super::radix::is_divided;
 use super::radix_constants::{RadixConstant, angle, place, sines};
 use super::stockham_pass::StockhamPass;
-use crate::pipeline::{Body, Pointer, Reg, Unschedulable, Value};
+use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Dataflow, Unschedulable};
 use cp2_machine::Machine;
 
 /// Quad registers for values that are neither sums nor resident constants.
@@ -37,7 +37,7 @@ enum LoopBuffer {
 /// Constants, some in registers, the others in a table.
 struct SpilledConstants {
     constants: ConstantRegisters,
-    table: Option<(Pointer, Vec<RadixConstant>)>,
+    table: Option<(DataPointer, Vec<RadixConstant>)>,
 }
 
 impl SpilledConstants {
@@ -68,19 +68,19 @@ impl SpilledConstants {
     }
 
     /// Returns a register with |k|, which is loaded if it has none.
-    fn register(&self, body: &mut Body, k: f64) -> Reg {
+    fn register(&self, body: &mut Dataflow, k: f64) -> DataOperand {
         let wanted = RadixConstant::Real(k.abs());
         let loaded = self.table.as_ref().and_then(|(pointer, others)| {
             let at = place(others, wanted)?;
             let quad = body.quad();
-            body.load_twice(Reg::Whole(quad), *pointer, 8 * at as i64);
-            Some(Reg::Whole(quad))
+            body.load_twice(DataOperand::Whole(quad), *pointer, 8 * at as i64);
+            Some(DataOperand::Whole(quad))
         });
         loaded.unwrap_or_else(|| self.constants.register(wanted))
     }
 
     /// Computes c + k a.
-    fn multiply_add(&self, body: &mut Body, k: f64, a: Value, c: Value) -> Value {
+    fn multiply_add(&self, body: &mut Dataflow, k: f64, a: DataValue, c: DataValue) -> DataValue {
         let factor = self.register(body, k);
         multiply_add(body, (k, factor), a, c)
     }
@@ -150,7 +150,7 @@ impl StockhamPass<'_> {
         let first = match scale {
             None => x[0],
             Some(scale) => {
-                let operands = [Reg::Whole(x[0]), constants.register(scale)];
+                let operands = [DataOperand::Whole(x[0]), constants.register(scale)];
                 looped.body.quad_op("mul", &operands)
             }
         };
@@ -189,7 +189,7 @@ impl StockhamPass<'_> {
                 *m = scarce.multiply_add(&mut looped.body, cosine, a, *m);
             }
             zero = if self.scale == 1.0 {
-                let operands = [Reg::Whole(zero), Reg::Whole(a)];
+                let operands = [DataOperand::Whole(zero), DataOperand::Whole(a)];
                 looped.body.quad_op("add", &operands)
             } else {
                 scarce.multiply_add(&mut looped.body, self.scale, a, zero)
@@ -213,12 +213,12 @@ impl StockhamPass<'_> {
         looped: &mut ColumnLoop,
         scarce: &SpilledConstants,
         from: LoopBuffer,
-    ) -> Vec<(Value, bool)> {
+    ) -> Vec<(DataValue, bool)> {
         let (r, h) = (self.radix, self.h());
         let b = self.rows(from, looped);
         let rows: Vec<_> = (1..=h).map(|j| sines(r, j)).collect();
         let pivots = rows.iter().map(|(pivot, ..)| r - pivot);
-        let mut t: Vec<Value> = pivots.map(|m| b.load(&mut looped.body, m)).collect();
+        let mut t: Vec<DataValue> = pivots.map(|m| b.load(&mut looped.body, m)).collect();
         for k in 1..=h {
             let b = b.load(&mut looped.body, r - k);
             for (t, (_, _, _, others)) in t.iter_mut().zip(&rows) {
@@ -274,10 +274,10 @@ impl StockhamPass<'_> {
         let body = &mut looped.body;
         // The sines of the first half of a turn are positive.
         let first = b.load(body, r - 1);
-        let mut t: Vec<Value> = (1..=h)
+        let mut t: Vec<DataValue> = (1..=h)
             .map(|j| {
                 let sine = scarce.register(body, angle(r, j).1);
-                body.quad_op("mul", &[Reg::Whole(first), sine])
+                body.quad_op("mul", &[DataOperand::Whole(first), sine])
             })
             .collect();
         for k in 2..=h {
@@ -307,7 +307,7 @@ impl StockhamPass<'_> {
     fn write_ends(
         &self,
         mut looped: ColumnLoop,
-        t: &[(Value, bool)],
+        t: &[(DataValue, bool)],
         cosines: LoopBuffer,
         (text, machine): (&mut AssemblyText, &Machine),
         (constants, sine): (&ConstantRegisters, RadixConstant),

@@ -8,7 +8,7 @@ use super::real_split::RealPass;
 use super::repitch::Repitch;
 use super::stockham_pass::{LaneAssignment, ResultFactors, StockhamPass};
 use crate::fft::TransformDirection;
-use crate::pipeline::Unschedulable;
+use cp2_asm::schedule::Unschedulable;
 use cp2_machine::Machine;
 
 /// Address register of a block's input.

@@ -1,22 +1,22 @@
 //! The two lanes of a quad: addresses, loads, split and merge of values.
 
 use super::butterflies::LANES;
-use crate::pipeline::{Body, Pointer, Reg, Value};
+use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Dataflow};
 
 /// Addresses of the numbers of both lanes of a quad; accesses add an offset that both share.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LaneAddress {
     /// Both numbers make a quad in memory.
-    Quad(Pointer, i64),
+    Quad(DataPointer, i64),
     /// Each number has a pointer and an offset in bytes.
-    Apart([(Pointer, i64); 2]),
+    Apart([(DataPointer, i64); 2]),
 }
 
 impl LaneAddress {
-    pub(super) fn load(self, body: &mut Body, offset: i64) -> Value {
+    pub(super) fn load(self, body: &mut Dataflow, offset: i64) -> DataValue {
         let x = body.quad();
         match self {
-            Self::Quad(pointer, at) => body.load(Reg::Whole(x), pointer, at + offset),
+            Self::Quad(pointer, at) => body.load(DataOperand::Whole(x), pointer, at + offset),
             Self::Apart(places) => {
                 for (lane, (pointer, at)) in LANES.iter().zip(places) {
                     body.load(lane(x), pointer, at + offset);
@@ -26,9 +26,9 @@ impl LaneAddress {
         x
     }
 
-    pub(super) fn store(self, body: &mut Body, x: Value, offset: i64) {
+    pub(super) fn store(self, body: &mut Dataflow, x: DataValue, offset: i64) {
         match self {
-            Self::Quad(pointer, at) => body.store(Reg::Whole(x), pointer, at + offset),
+            Self::Quad(pointer, at) => body.store(DataOperand::Whole(x), pointer, at + offset),
             Self::Apart(places) => {
                 for (lane, (pointer, at)) in LANES.iter().zip(places) {
                     body.store(lane(x), pointer, at + offset);
@@ -47,38 +47,38 @@ impl LaneAddress {
 }
 
 /// Returns the two lanes of a quad.
-pub(super) fn quad_lanes(x: Value) -> Vec<Reg> {
+pub(super) fn quad_lanes(x: DataValue) -> Vec<DataOperand> {
     LANES.iter().map(|lane| lane(x)).collect()
 }
 
 /// A result in both lanes of a quad or in one pair.
 #[derive(Clone, Debug)]
 pub(super) struct LaneNumber {
-    pub(super) whole: Value,
-    pub(super) lanes: Vec<Reg>,
+    pub(super) whole: DataValue,
+    pub(super) lanes: Vec<DataOperand>,
 }
 
 impl LaneNumber {
     /// Makes a result that is not yet computed.
-    pub(super) fn new(body: &mut Body, lanes: usize) -> Self {
+    pub(super) fn new(body: &mut Dataflow, lanes: usize) -> Self {
         if lanes == LANES.len() {
             let whole = body.quad();
             let lanes = quad_lanes(whole);
             return Self { whole, lanes };
         }
         let whole = body.pair();
-        let lanes = vec![Reg::Whole(whole)];
+        let lanes = vec![DataOperand::Whole(whole)];
         Self { whole, lanes }
     }
 }
 
 /// Computes a butterfly in every lane.
 fn butterflies(
-    body: &mut Body,
+    body: &mut Dataflow,
     name: &'static str,
-    results: [&[Reg]; 2],
-    (x, y): (&[Reg], &[Reg]),
-    w: &[Reg],
+    results: [&[DataOperand]; 2],
+    (x, y): (&[DataOperand], &[DataOperand]),
+    w: &[DataOperand],
 ) {
     for (i, (&x, &y)) in x.iter().zip(y).enumerate() {
         body.op(name, &[results[0][i], results[1][i]], &[x, y, w[i]]);
@@ -86,7 +86,11 @@ fn butterflies(
 }
 
 /// Computes x + conj(y) and x - conj(y).
-fn mirrored(body: &mut Body, (x, y): (&[Reg], &[Reg]), one: Reg) -> [Vec<Reg>; 2] {
+fn mirrored(
+    body: &mut Dataflow,
+    (x, y): (&[DataOperand], &[DataOperand]),
+    one: DataOperand,
+) -> [Vec<DataOperand>; 2] {
     let [s, d] = [(); 2].map(|()| LaneNumber::new(body, x.len()).lanes);
     butterflies(body, "bflyy", [&s, &d], (x, y), &[one; 2]);
     [s, d]
@@ -95,10 +99,10 @@ fn mirrored(body: &mut Body, (x, y): (&[Reg], &[Reg]), one: Reg) -> [Vec<Reg>; 2
 /// Splits: computes `X[k]` and `X[M-k]` from `P = Z[k]/2` and `Q = Z[M-k]/2` by `S, D = P +- conj Q`,
 /// `X[k], conj X[M-k] = S -+ i w D`. The factor given is w or, if `turned`, i w.
 pub(super) fn separate(
-    body: &mut Body,
-    pair: (&[Reg], &[Reg]),
-    (w, turned): (&[Reg], bool),
-    one: Reg,
+    body: &mut Dataflow,
+    pair: (&[DataOperand], &[DataOperand]),
+    (w, turned): (&[DataOperand], bool),
+    one: DataOperand,
 ) -> [LaneNumber; 2] {
     let [s, d] = mirrored(body, pair, one);
     let [x, conjugate, y] = [(); 3].map(|()| LaneNumber::new(body, s.len()));
@@ -109,8 +113,8 @@ pub(super) fn separate(
     }
     body.op(
         "conj",
-        &[Reg::Whole(y.whole)],
-        &[Reg::Whole(conjugate.whole)],
+        &[DataOperand::Whole(y.whole)],
+        &[DataOperand::Whole(conjugate.whole)],
     );
     [x, y]
 }
@@ -118,11 +122,11 @@ pub(super) fn separate(
 /// Merges: computes `Z[k]` and `conj Z[M-k]` from `P = X[k]` and `Q = X[M-k]` by `S, D = P +- conj Q`,
 /// `Z[k], conj Z[M-k] = S +- i conj(w) D`. The factor given is w or, if `turned`, v with `conj w = i v`.
 pub(super) fn join(
-    body: &mut Body,
-    [z, conjugate]: [&[Reg]; 2],
-    pair: (&[Reg], &[Reg]),
-    (w, turned): (&[Reg], bool),
-    one: Reg,
+    body: &mut Dataflow,
+    [z, conjugate]: [&[DataOperand]; 2],
+    pair: (&[DataOperand], &[DataOperand]),
+    (w, turned): (&[DataOperand], bool),
+    one: DataOperand,
 ) {
     let [s, d] = mirrored(body, pair, one);
     if turned {

@@ -9,7 +9,7 @@ use super::quad_lanes::{LaneNumber, join, quad_lanes};
 use super::radix_constants::{RadixConstant, constants};
 use super::real_split::RealPass;
 use crate::fft::TransformDirection;
-use crate::pipeline::{Body, Reg, Unschedulable, Value};
+use cp2_asm::schedule::{DataOperand, DataValue, Dataflow, Unschedulable};
 use cp2_machine::Machine;
 
 impl RealPass {
@@ -89,7 +89,7 @@ impl RealPass {
             }
             let column = self.first_pass(constants);
             let y = if r == 1 {
-                let below = body.quad_op("conj", &[Reg::Whole(mirrored[0])]);
+                let below = body.quad_op("conj", &[DataOperand::Whole(mirrored[0])]);
                 [rows, vec![below]]
             } else {
                 [rows, mirrored].map(|rows| column.transform(body, &rows))
@@ -119,7 +119,7 @@ impl RealPass {
         let line = numbers.iter().map(|&k| self.turn(k)).collect();
         let turns = self.load_pairs(text, &mut looped, name, vec![line]);
         let body = &mut looped.body;
-        let rows: Vec<Vec<Value>> = alone.iter().map(|_| rows(body, r)).collect();
+        let rows: Vec<Vec<DataValue>> = alone.iter().map(|_| rows(body, r)).collect();
         for (&k, turn) in numbers.iter().zip(turns) {
             let partner = self.m - k;
             let [x, y] = [k, partner].map(|k| {
@@ -144,7 +144,7 @@ impl RealPass {
                 }
                 continue;
             }
-            let mut spare = |keep: bool, lanes: Vec<Reg>| match keep {
+            let mut spare = |keep: bool, lanes: Vec<DataOperand>| match keep {
                 true => lanes,
                 false => LaneNumber::new(body, from.len()).lanes,
             };
@@ -166,6 +166,6 @@ impl RealPass {
 }
 
 /// Makes the rows of a column that are not yet computed.
-fn rows(body: &mut Body, r: usize) -> Vec<Value> {
+fn rows(body: &mut Dataflow, r: usize) -> Vec<DataValue> {
     (0..r).map(|_| body.quad()).collect()
 }

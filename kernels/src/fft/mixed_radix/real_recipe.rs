@@ -10,7 +10,7 @@ use super::recipe::{
 use super::stockham_pass::LaneAssignment;
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
-use crate::pipeline::Unschedulable;
+use cp2_asm::schedule::Unschedulable;
 use cp2_machine::Machine;
 use std::fmt;
 

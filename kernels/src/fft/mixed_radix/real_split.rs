@@ -28,7 +28,7 @@ use super::quad_lanes::{LaneAddress, LaneNumber, quad_lanes, separate};
 use super::radix_constants::{RadixConstant, constants, powers};
 use super::stockham_pass::LaneAssignment;
 use crate::fft::TransformDirection;
-use crate::pipeline::{Pointer, Reg, Unschedulable, Value};
+use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Unschedulable};
 use cp2_machine::Machine;
 
 /// The pass that splits or merges, together with a pass of the transform, over a block of 2V transforms, or
@@ -104,9 +104,9 @@ impl RealPass {
     pub(super) fn number_lanes(
         &self,
         alone: &[Vec<usize>],
-        rows: &[Vec<Value>],
+        rows: &[Vec<DataValue>],
         k: usize,
-    ) -> Vec<Reg> {
+    ) -> Vec<DataOperand> {
         let (c, m) = (k % self.columns(), k / self.columns());
         for (columns, rows) in alone.iter().zip(rows) {
             if let Some(lane) = columns.iter().position(|&column| column == c) {
@@ -191,7 +191,7 @@ impl RealPass {
     }
 
     /// Adds pointers to the beginnings of both spectra of a pair, or to that of the one spectrum.
-    pub(super) fn beginnings(&self, looped: &mut ColumnLoop, block: u8) -> Vec<Pointer> {
+    pub(super) fn beginnings(&self, looped: &mut ColumnLoop, block: u8) -> Vec<DataPointer> {
         if self.lanes == LaneAssignment::Columns {
             return vec![looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))];
         }
@@ -205,7 +205,7 @@ impl RealPass {
     }
 
     /// Adds a pointer to a block, which steps from pair to pair.
-    pub(super) fn block(&self, looped: &mut ColumnLoop, block: u8) -> Pointer {
+    pub(super) fn block(&self, looped: &mut ColumnLoop, block: u8) -> DataPointer {
         looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))
     }
 
@@ -213,7 +213,7 @@ impl RealPass {
     /// numbers apart.
     pub(super) fn column_addresses(
         &self,
-        block: Pointer,
+        block: DataPointer,
         columns: &[usize],
         numbers: usize,
     ) -> LaneAddress {
@@ -226,7 +226,7 @@ impl RealPass {
 
     /// Returns the addresses of a column and the next, or of its partner and the one before, `apart` bytes
     /// from each other: quads or single numbers.
-    fn side(&self, pointer: Pointer, apart: i64) -> LaneAddress {
+    fn side(&self, pointer: DataPointer, apart: i64) -> LaneAddress {
         match self.lanes {
             LaneAssignment::Columns if apart != COMPLEX => {
                 LaneAddress::Apart([(pointer, 0), (pointer, apart)])
@@ -279,7 +279,7 @@ impl RealPass {
         looped: &mut ColumnLoop,
         name: &str,
         lines: Vec<Vec<String>>,
-    ) -> Vec<[Reg; 2]> {
+    ) -> Vec<[DataOperand; 2]> {
         let (count, length) = (lines.len(), lines.first().map_or(0, Vec::len));
         let (label, bytes) = text.pairs(&format!("factors{name}"), lines);
         let walk = match count {
@@ -297,7 +297,7 @@ impl RealPass {
         looped: &mut ColumnLoop,
         name: &str,
         lines: Vec<Vec<String>>,
-    ) -> Vec<[Reg; 2]> {
+    ) -> Vec<[DataOperand; 2]> {
         let pairs = self.load_pairs(text, looped, name, lines);
         self.lanes.factors(&pairs)
     }
@@ -326,12 +326,12 @@ impl RealPass {
         &self,
         looped: &mut ColumnLoop,
         rows: LaneAddress,
-        (factors, opposite): (&[[Reg; 2]], bool),
+        (factors, opposite): (&[[DataOperand; 2]], bool),
         constants: &ConstantRegisters,
-    ) -> Vec<Value> {
+    ) -> Vec<DataValue> {
         let body = &mut looped.body;
         let load = |m: usize| rows.load(body, m as i64 * self.round());
-        let x: Vec<Value> = (0..self.radix).map(load).collect();
+        let x: Vec<DataValue> = (0..self.radix).map(load).collect();
         let column = ColumnDft {
             opposite,
             factors,
@@ -428,7 +428,7 @@ impl RealPass {
             let factors = self.lanes.factors(&own[i * count..(i + 1) * count]);
             self.column(&mut looped, rows, (&factors, false), constants)
         };
-        let z: Vec<Vec<Value>> = alone.iter().enumerate().map(&mut column).collect();
+        let z: Vec<Vec<DataValue>> = alone.iter().enumerate().map(&mut column).collect();
         let body = &mut looped.body;
         for (&k, turn) in numbers.iter().zip(turns) {
             let [x, y] = [k, (self.m - k) % self.m].map(|k| self.number_lanes(&alone, &z, k));

@@ -3,7 +3,7 @@
 use super::assembly_text::AssemblyText;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk};
 use super::radix_constants::RadixConstant;
-use crate::pipeline::{Reg, Unschedulable};
+use cp2_asm::schedule::{DataOperand, Unschedulable};
 use cp2_machine::Machine;
 use std::fmt;
 
@@ -51,8 +51,8 @@ impl Repitch {
                 )
             });
             let x = looped.body.pair();
-            looped.body.load(Reg::Whole(x), a, 0);
-            looped.body.store(Reg::Whole(x), b, 0);
+            looped.body.load(DataOperand::Whole(x), a, 0);
+            looped.body.store(DataOperand::Whole(x), b, 0);
             let own = format!("{name}_{row}");
             looped.write(text, machine, &constants, self.length, &own)?;
             if gap > 0 {

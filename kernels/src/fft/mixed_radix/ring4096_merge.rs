@@ -21,12 +21,14 @@ use super::quad_lanes::{LaneAddress, LaneNumber, join, quad_lanes};
 use super::radix_constants::RadixConstant;
 use super::ring4096_split::{COLUMNS, FIRST, M, ONE, SplitMergeInclude, factor};
 use crate::fft::TransformDirection;
-use crate::pipeline::{Body, Pointer, Reg, Schedule, Step, Unschedulable, Value};
+use cp2_asm::schedule::{
+    DataOperand, DataPointer, DataValue, Dataflow, ModuloSchedule, PointerStep, Unschedulable,
+};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
 /// Register of v, which `fft4096.s` loads behind 1 and W8.
-const TURN: Reg = Reg::Pair(FIRST + 2);
+const TURN: DataOperand = DataOperand::Pair(FIRST + 2);
 /// Iterations, with columns c = 254 .. 2.
 const ITERATIONS: usize = COLUMNS / 4 - 1;
 /// Initiation intervals after which the steps repeat.
@@ -65,7 +67,7 @@ fn results(column: usize) -> i64 {
 }
 
 /// Computes the transforms of the merged numbers of two columns.
-fn transform(body: &mut Body, rows: &[Value]) -> Vec<Value> {
+fn transform(body: &mut Dataflow, rows: &[DataValue]) -> Vec<DataValue> {
     let constants = ConstantRegisters::with_pairs(
         FIRST,
         vec![RadixConstant::Complex(1.0), RadixConstant::Root(1, 8)],
@@ -79,10 +81,10 @@ fn transform(body: &mut Body, rows: &[Value]) -> Vec<Value> {
 }
 
 /// Stores the results of two columns, each column's from a pointer and an offset on.
-fn store(body: &mut Body, y: &[Value], to: [(Pointer, i64); 2]) {
+fn store(body: &mut Dataflow, y: &[DataValue], to: [(DataPointer, i64); 2]) {
     for (y, (pointer, offset)) in y.chunks(y.len() / 2).zip(to) {
         for (j, &y) in (0..).zip(y) {
-            body.store(Reg::Whole(y), pointer, offset + PAIR * j);
+            body.store(DataOperand::Whole(y), pointer, offset + PAIR * j);
         }
     }
 }
@@ -90,32 +92,32 @@ fn store(body: &mut Body, y: &[Value], to: [(Pointer, i64); 2]) {
 /// Pointers of an iteration: those that read columns c, 512 - c and 511 - c, those that write them later, and
 /// those to the powers of v for c and for 512 - c.
 struct MergePointers {
-    from: [Pointer; 3],
-    to: [Pointer; 3],
-    powers: [Pointer; 2],
+    from: [DataPointer; 3],
+    to: [DataPointer; 3],
+    powers: [DataPointer; 2],
 }
 
 /// Builds the dataflow of an iteration: columns c and c + 1 and their partners.
-fn couples() -> (Body, MergePointers) {
-    let mut body = Body::default();
+fn couples() -> (Dataflow, MergePointers) {
+    let mut body = Dataflow::default();
     let mut columns = |first: u8| {
         let mut register = first;
         STEPS.map(|steps| {
-            let pointer = body.pointer(register, Step::Turns(steps));
+            let pointer = body.pointer(register, PointerStep::Turns(steps));
             register += 2;
             pointer
         })
     };
     let (from, to) = (columns(0), columns(1));
     let powers =
-        [(10, -COMPLEX), (11, COMPLEX)].map(|(a, step)| body.pointer(a, Step::Bytes(step)));
+        [(10, -COMPLEX), (11, COMPLEX)].map(|(a, step)| body.pointer(a, PointerStep::Bytes(step)));
     // An entry a quarter of the table further on has a power of v that is 512 greater.
     let quarter = COMPLEX * (COLUMNS / 2) as i64;
-    let turns: Vec<[Reg; 2]> = [(0, 0), (0, 1), (1, 1), (1, 0)]
+    let turns: Vec<[DataOperand; 2]> = [(0, 0), (0, 1), (1, 1), (1, 0)]
         .iter()
         .map(|&(side, further)| {
             let turn = body.quad();
-            let [even, odd] = [Reg::Lo(turn), Reg::Hi(turn)];
+            let [even, odd] = [DataOperand::Lo(turn), DataOperand::Hi(turn)];
             body.load(even, powers[side], quarter * further);
             let name = if side == 0 { "cmul" } else { "cmulc" };
             body.op(name, &[odd], &[even, TURN]);
@@ -124,9 +126,9 @@ fn couples() -> (Body, MergePointers) {
         .collect();
     let above = LaneAddress::Quad(from[0], 0);
     let below = LaneAddress::Apart([(from[1], 0), (from[2], 0)]);
-    let rows = |body: &mut Body| (0..8).map(|_| body.quad()).collect::<Vec<_>>();
+    let rows = |body: &mut Dataflow| (0..8).map(|_| body.quad()).collect::<Vec<_>>();
     let (z, partners) = (rows(&mut body), rows(&mut body));
-    let load = |body: &mut Body, place: LaneAddress, m: usize| {
+    let load = |body: &mut Dataflow, place: LaneAddress, m: usize| {
         quad_lanes(place.load(body, ROW * m as i64))
     };
     for m in 0..4 {
@@ -172,7 +174,7 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     });
     let body = &mut looped.body;
     let table = body.load_pairs(table, numbers.len());
-    let number = |body: &mut Body, k: usize| {
+    let number = |body: &mut Dataflow, k: usize| {
         let (c, m) = (k % COLUMNS, (k / COLUMNS) as i64);
         let (pointer, offset) = match c {
             _ if k == M => (copies, 0),
@@ -181,10 +183,10 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
             _ => (copies, QUAD * (9 + m) + COMPLEX),
         };
         let x = body.pair();
-        body.load(Reg::Whole(x), pointer, offset);
-        vec![Reg::Whole(x)]
+        body.load(DataOperand::Whole(x), pointer, offset);
+        vec![DataOperand::Whole(x)]
     };
-    let rows = alone.map(|_| (0..8).map(|_| body.quad()).collect::<Vec<Value>>());
+    let rows = alone.map(|_| (0..8).map(|_| body.quad()).collect::<Vec<DataValue>>());
     let lane = |k: usize| {
         let (m, c) = (k / COLUMNS, k % COLUMNS);
         let i = usize::from(!alone[0].contains(&c));
@@ -218,7 +220,7 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
 }
 
 /// Writes the words of a group of intervals; if `wait`, the last is preceded by the wait for another block.
-fn group(text: &mut AssemblyText, schedule: &Schedule, group: usize, wait: bool) {
+fn group(text: &mut AssemblyText, schedule: &ModuloSchedule, group: usize, wait: bool) {
     let end = if group == GROUP * GROUPS - 1 {
         // The last group also has the drain of the pipeline.
         usize::MAX

@@ -18,7 +18,10 @@ use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
 use super::quad_lanes::{LaneAddress, quad_lanes, separate};
 use super::radix_constants::powers;
 use crate::fft::TransformDirection;
-use crate::pipeline::{Body, Operations, Pointer, Reg, Schedule, Step, Unschedulable, Value};
+use crate::pipeline::Operations;
+use cp2_asm::schedule::{
+    DataOperand, DataPointer, DataValue, Dataflow, ModuloSchedule, PointerStep, Unschedulable,
+};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
@@ -35,7 +38,7 @@ const ITERATIONS: usize = COLUMNS / 4 - 1;
 /// First of the pair registers with the constants of `fft4096.s`, of which the first is 1.
 pub(super) const FIRST: u8 = 60;
 /// Register of the constant 1.
-pub(super) const ONE: Reg = Reg::Pair(FIRST);
+pub(super) const ONE: DataOperand = DataOperand::Pair(FIRST);
 /// Word that signals that a block is complete.
 const COMPLETE: &str = "signal COMPLETE";
 
@@ -126,12 +129,12 @@ pub(super) fn factor(num: usize, den: usize) -> String {
 
 /// Loads and transforms two columns.
 fn transform(
-    body: &mut Body,
+    body: &mut Dataflow,
     rows: LaneAddress,
-    factors: &[[Reg; 2]],
+    factors: &[[DataOperand; 2]],
     opposite: bool,
-) -> Vec<Value> {
-    let x: Vec<Value> = (0..8).map(|m| rows.load(body, row(m))).collect();
+) -> Vec<DataValue> {
+    let x: Vec<DataValue> = (0..8).map(|m| rows.load(body, row(m))).collect();
     let constants = ConstantRegisters::with_limit(FIRST);
     let column = ColumnDft {
         opposite,
@@ -142,9 +145,9 @@ fn transform(
 }
 
 /// Computes w^2 in both lanes.
-fn square(body: &mut Body, w: [Reg; 2]) -> [Reg; 2] {
+fn square(body: &mut Dataflow, w: [DataOperand; 2]) -> [DataOperand; 2] {
     let square = body.quad();
-    let lanes = [Reg::Lo(square), Reg::Hi(square)];
+    let lanes = [DataOperand::Lo(square), DataOperand::Hi(square)];
     for (to, w) in lanes.into_iter().zip(w) {
         body.op("cmul", &[to], &[w, w]);
     }
@@ -154,22 +157,22 @@ fn square(body: &mut Body, w: [Reg; 2]) -> [Reg; 2] {
 /// Pointers of an iteration: those that read columns c, 512 - c and 511 - c, those that write them later, and
 /// that to the factors.
 struct SplitPointers {
-    from: [Pointer; 3],
-    to: [Pointer; 3],
-    factors: Pointer,
+    from: [DataPointer; 3],
+    to: [DataPointer; 3],
+    factors: DataPointer,
 }
 
 /// Bytes of the factors of an iteration.
 const FACTORS: i64 = 6 * QUAD;
 
 /// Builds the dataflow of an iteration: columns c and c + 1 and their partners.
-fn couples() -> (Body, SplitPointers) {
-    let mut body = Body::default();
+fn couples() -> (Dataflow, SplitPointers) {
+    let mut body = Dataflow::default();
     let steps = [&ABOVE, &EVEN_BELOW, &BELOW];
     let mut pointers = |first: u8| {
         let mut register = first;
         steps.map(|steps| {
-            let pointer = body.pointer(register, Step::Turns(steps));
+            let pointer = body.pointer(register, PointerStep::Turns(steps));
             register += 2;
             pointer
         })
@@ -179,12 +182,12 @@ fn couples() -> (Body, SplitPointers) {
         let below = LaneAddress::Apart([(b, 0), (c, 0)]);
         (LaneAddress::Quad(a, 0), below)
     });
-    let factors = body.pointer(10, Step::Bytes(FACTORS));
-    let table: Vec<[Reg; 2]> = (0..FACTORS / QUAD)
+    let factors = body.pointer(10, PointerStep::Bytes(FACTORS));
+    let table: Vec<[DataOperand; 2]> = (0..FACTORS / QUAD)
         .map(|i| {
             let quad = body.quad();
-            body.load(Reg::Whole(quad), factors, QUAD * i);
-            [Reg::Lo(quad), Reg::Hi(quad)]
+            body.load(DataOperand::Whole(quad), factors, QUAD * i);
+            [DataOperand::Lo(quad), DataOperand::Hi(quad)]
         })
         .collect();
     let (own, turns) = table.split_at(2);
@@ -231,17 +234,17 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     let (from, to) = (blocks(), blocks());
     let ends = looped.stream(PointerBase::Table("ends".to_owned()), PointerWalk::Bytes(0));
     // Column 511 is addressed by its own pointer, the others from column 0.
-    let at = |[first, last]: [Pointer; 2], c: usize| match c == COLUMNS - 1 {
+    let at = |[first, last]: [DataPointer; 2], c: usize| match c == COLUMNS - 1 {
         true => (last, 0),
         false => (first, place(c)),
     };
     let body = &mut looped.body;
     let lanes = powers(8).len();
-    let z: Vec<Value> = alone
+    let z: Vec<DataValue> = alone
         .iter()
         .enumerate()
         .flat_map(|(i, columns)| {
-            let factors: Vec<[Reg; 2]> = (0..lanes)
+            let factors: Vec<[DataOperand; 2]> = (0..lanes)
                 .map(|j| [0, lanes].map(|lane| table[2 * lanes * i + lane + j][0]))
                 .collect();
             let rows = LaneAddress::Apart(columns.map(|c| at(from, c)));
@@ -257,15 +260,19 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     for (&k, turn) in numbers.iter().zip(&table[4 * lanes..]) {
         let pair = (&[lane(k)][..], &[lane((M - k) % M)][..]);
         let [number, partner] = separate(body, pair, (&turn[..], false), ONE);
-        let mut store = |value: Value, k: usize| {
+        let mut store = |value: DataValue, k: usize| {
             let (pointer, offset) = at(to, k % COLUMNS);
-            body.store(Reg::Whole(value), pointer, offset + result(k / COLUMNS));
+            body.store(
+                DataOperand::Whole(value),
+                pointer,
+                offset + result(k / COLUMNS),
+            );
         };
         store(number.whole, k);
         if k == 0 {
             // The DMA moves whole granules, so that the number behind number M has to be initialised.
             for offset in [0, COMPLEX] {
-                body.store(Reg::Whole(partner.whole), ends, offset);
+                body.store(DataOperand::Whole(partner.whole), ends, offset);
             }
         } else if 2 * k != M {
             store(partner.whole, M - k);
@@ -281,7 +288,7 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
 }
 
 /// Writes the words of the intervals and, between them, those that change steps.
-fn intervals(text: &mut AssemblyText, schedule: &Schedule, which: std::ops::Range<usize>) {
+fn intervals(text: &mut AssemblyText, schedule: &ModuloSchedule, which: std::ops::Range<usize>) {
     for interval in which {
         let words = schedule.intervals(interval as u64..interval as u64 + 1, ITERATIONS as u64);
         text.cycles += words.lines().count() as u64;

@@ -7,7 +7,7 @@ use super::column_rows::ColumnRows;
 use super::radix::is_large;
 use super::radix_constants::{constants, parts, powers};
 use crate::fft::TransformDirection;
-use crate::pipeline::{Reg, Unschedulable, Value};
+use cp2_asm::schedule::{DataOperand, DataValue, Unschedulable};
 use cp2_machine::Machine;
 
 /// Assignment of the two halves of a quad.
@@ -37,9 +37,9 @@ impl LaneAssignment {
     }
 
     /// Returns the factors of both lanes, from factors loaded for one column after the other.
-    pub(super) fn factors(self, loaded: &[[Reg; 2]]) -> Vec<[Reg; 2]> {
+    pub(super) fn factors(self, loaded: &[[DataOperand; 2]]) -> Vec<[DataOperand; 2]> {
         let width = self.width();
-        let both = |pairs: &[[Reg; 2]]| [pairs[0][0], pairs[width - 1][1]];
+        let both = |pairs: &[[DataOperand; 2]]| [pairs[0][0], pairs[width - 1][1]];
         loaded.chunks_exact(width).map(both).collect()
     }
 }
@@ -170,7 +170,7 @@ impl StockhamPass<'_> {
         text: &mut AssemblyText,
         looped: &mut ColumnLoop,
         name: &str,
-    ) -> Vec<[Reg; 2]> {
+    ) -> Vec<[DataOperand; 2]> {
         if self.done == 1 {
             return Vec::new();
         }
@@ -195,7 +195,7 @@ impl StockhamPass<'_> {
     /// Makes a column with its factors.
     pub(super) fn column<'a>(
         &self,
-        factors: &'a [[Reg; 2]],
+        factors: &'a [[DataOperand; 2]],
         constants: &'a ConstantRegisters,
     ) -> ColumnDft<'a> {
         ColumnDft {
@@ -211,7 +211,7 @@ impl StockhamPass<'_> {
         &self,
         (text, looped): (&mut AssemblyText, &mut ColumnLoop),
         column: &ColumnDft<'_>,
-        (results, first): (&mut [Value], usize),
+        (results, first): (&mut [DataValue], usize),
         name: &str,
     ) {
         let rows = first..first + results.len();
@@ -229,7 +229,9 @@ impl StockhamPass<'_> {
                 let pointer = looped.stream(PointerBase::Register(register, 0), self.write_walk());
                 let quads = ColumnRows::Quads(pointer, self.columns(self.done));
                 let loaded = rows.map(|m| quads.load(&mut looped.body, m));
-                loaded.map(|w| [Reg::Lo(w), Reg::Hi(w)]).collect()
+                loaded
+                    .map(|w| [DataOperand::Lo(w), DataOperand::Hi(w)])
+                    .collect()
             }
         };
         for (y, factor) in results.iter_mut().zip(factors) {
@@ -293,13 +295,13 @@ impl StockhamPass<'_> {
         let body = &mut looped.body;
         let load = |m: usize| {
             let x = body.quad();
-            body.load_twice(Reg::Whole(x), from, (m * columns) as i64 * COMPLEX);
+            body.load_twice(DataOperand::Whole(x), from, (m * columns) as i64 * COMPLEX);
             x
         };
         let x: Vec<_> = (0..self.radix).map(load).collect();
         let y = self.column(&[], constants).transform(body, &x);
         for (i, &y) in (0..).zip(&y[..self.radix / self.width()]) {
-            body.store(Reg::Whole(y), to, i * QUAD);
+            body.store(DataOperand::Whole(y), to, i * QUAD);
         }
         looped.write(text, machine, constants, 1, name)
     }

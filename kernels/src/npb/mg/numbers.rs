@@ -16,7 +16,8 @@
 //! Sums of several terms make their parts not overlap once, when the result is stored. Until then a lower part is some
 //! units of the last place of the largest upper part of a sum, and each operation on it loses at most 2^-24 of that.
 
-use crate::pipeline::{Ops, Reg};
+use crate::pipeline::Ops;
+use cp2_asm::schedule::DataOperand;
 use cp2_problems::npb::Precision;
 use cp2_problems::split_double;
 
@@ -24,9 +25,9 @@ use cp2_problems::split_double;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NumberQuad {
     /// The numbers; in double-single precision their upper parts.
-    pub(super) high: Reg,
+    pub(super) high: DataOperand,
     /// The lower parts; none in other formats, and none of constants that are exact in binary32.
-    pub(super) low: Option<Reg>,
+    pub(super) low: Option<DataOperand>,
     form: NumberForm,
 }
 
@@ -43,7 +44,7 @@ enum NumberForm {
 
 impl NumberQuad {
     /// Returns numbers that a register has.
-    pub(super) fn whole(high: Reg) -> Self {
+    pub(super) fn whole(high: DataOperand) -> Self {
         Self {
             high,
             low: None,
@@ -52,7 +53,7 @@ impl NumberQuad {
     }
 
     /// Returns a power of two, all of whose numbers a register has.
-    pub(super) fn power_of_two(high: Reg) -> Self {
+    pub(super) fn power_of_two(high: DataOperand) -> Self {
         Self {
             form: NumberForm::PowerOfTwo,
             ..Self::whole(high)
@@ -60,7 +61,7 @@ impl NumberQuad {
     }
 
     /// Returns numbers of two parts that do not overlap.
-    pub(super) fn of_parts([high, low]: [Reg; 2]) -> Self {
+    pub(super) fn of_parts([high, low]: [DataOperand; 2]) -> Self {
         Self {
             low: Some(low),
             ..Self::whole(high)
@@ -68,7 +69,7 @@ impl NumberQuad {
     }
 
     /// Returns numbers whose registers are made from these, one by one, by an operation that moves bits.
-    pub(super) fn map(self, mut move_bits: impl FnMut(Reg) -> Reg) -> Self {
+    pub(super) fn map(self, mut move_bits: impl FnMut(DataOperand) -> DataOperand) -> Self {
         Self {
             high: move_bits(self.high),
             low: self.low.map(move_bits),
@@ -77,7 +78,7 @@ impl NumberQuad {
     }
 
     /// Returns the upper part, and the lower part if there is one.
-    pub(super) fn parts(self) -> impl Iterator<Item = Reg> {
+    pub(super) fn parts(self) -> impl Iterator<Item = DataOperand> {
         std::iter::once(self.high).chain(self.low)
     }
 }
@@ -162,12 +163,12 @@ pub(super) fn apply(
         (Precision::Double, "madd", _) => "dmadd",
         (_, name, _) => name,
     };
-    let uses: Vec<Reg> = uses.iter().map(|own| own.high).collect();
+    let uses: Vec<DataOperand> = uses.iter().map(|own| own.high).collect();
     NumberQuad::whole(ops.q(name, &uses))
 }
 
 /// Returns numbers of an upper part and a sum of lower parts, which may overlap.
-fn overlapping(high: Reg, low: Reg) -> NumberQuad {
+fn overlapping(high: DataOperand, low: DataOperand) -> NumberQuad {
     NumberQuad {
         high,
         low: Some(low),
@@ -176,7 +177,11 @@ fn overlapping(high: Reg, low: Reg) -> NumberQuad {
 }
 
 /// Adds up the lower parts that there are.
-fn add_low(ops: &mut Ops, first: Reg, others: impl IntoIterator<Item = Reg>) -> Reg {
+fn add_low(
+    ops: &mut Ops,
+    first: DataOperand,
+    others: impl IntoIterator<Item = DataOperand>,
+) -> DataOperand {
     let mut low = first;
     for other in others {
         low = ops.q("add", &[low, other]);
@@ -192,7 +197,7 @@ fn add(ops: &mut Ops, a: NumberQuad, b: NumberQuad) -> NumberQuad {
     let low = match low.next() {
         // The errors come last: the lower parts are known before.
         Some(first) => {
-            let rest: Vec<Reg> = low.chain([error]).collect();
+            let rest: Vec<DataOperand> = low.chain([error]).collect();
             add_low(ops, first, rest)
         }
         None => error,
@@ -212,7 +217,7 @@ fn multiply(ops: &mut Ops, a: NumberQuad, b: NumberQuad) -> NumberQuad {
 }
 
 /// Adds the products of an upper and a lower part to a lower part.
-fn add_crossed(ops: &mut Ops, a: NumberQuad, b: NumberQuad, mut low: Reg) -> Reg {
+fn add_crossed(ops: &mut Ops, a: NumberQuad, b: NumberQuad, mut low: DataOperand) -> DataOperand {
     for (part, whole) in [(a.low, b.high), (b.low, a.high)] {
         if let Some(part) = part {
             low = ops.q("madd", &[part, whole, low]);
@@ -257,7 +262,7 @@ pub(super) fn normalise(ops: &mut Ops, quad: NumberQuad) -> NumberQuad {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pipeline::Body;
+    use cp2_asm::schedule::Dataflow;
 
     /// Issues are those of the table at the head of this file.
     #[test]
@@ -265,9 +270,9 @@ mod tests {
         let precision = Precision::DoubleSingle;
         let issues = |factor: f64, name: &'static str, count: usize| {
             let constants = ConstantQuads::new(precision, &[factor]);
-            let mut ops = Ops::from_quads(Body::evenly(), constants.lanes.clone());
+            let mut ops = Ops::from_quads(Dataflow::evenly(), constants.lanes.clone());
             let mut value = || {
-                let parts = [(); 2].map(|()| Reg::Whole(ops.body.quad()));
+                let parts = [(); 2].map(|()| DataOperand::Whole(ops.body.quad()));
                 NumberQuad::of_parts(parts)
             };
             let (a, c) = (value(), value());

@@ -3,7 +3,8 @@
 use super::MultigridError;
 use super::rows::{RowDataflow, RowOperand};
 use crate::assembly::assembly;
-use crate::pipeline::{Operations, Schedule, Setup};
+use crate::pipeline::Operations;
+use cp2_asm::schedule::{ModuloSchedule, PointerSetup};
 use cp2_asm::{Options, Program, Source};
 use cp2_machine::Machine;
 use cp2_problems::npb::Precision;
@@ -276,7 +277,7 @@ fn switch(frame: PageSetup) -> String {
 }
 
 /// Returns the words that set the pointers of a loop up.
-fn pointers(rows: &RowDataflow, schedule: &Schedule, frame: PageSetup) -> Vec<Setup> {
+fn pointers(rows: &RowDataflow, schedule: &ModuloSchedule, frame: PageSetup) -> Vec<PointerSetup> {
     let pointers = rows.pointers.iter().map(|&(pointer, place)| {
         let (register, bytes) = match place {
             RowOperand::Plane(plane, bytes) => (PLANES + plane, bytes),
@@ -295,7 +296,7 @@ fn pointers(rows: &RowDataflow, schedule: &Schedule, frame: PageSetup) -> Vec<Se
             ],
         };
         let registers = vec![a];
-        Setup { words, registers }
+        PointerSetup { words, registers }
     });
     pointers.collect()
 }

@@ -12,7 +12,7 @@
 
 use super::numbers::NumberQuad;
 use super::rows::{MultigridOperator, RowBuilder, RowDataflow, RowOperand, SquareSums};
-use crate::pipeline::{Pointer, Reg};
+use cp2_asm::schedule::{DataOperand, DataPointer};
 
 /// The arrays of a section in its working space, made of rows of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -318,7 +318,7 @@ impl RowBuilder {
         let projected = [(); 2].map(|()| self.pointer(tile.place(TileArray::Projected), coarse));
         let out = self.pointer(RowOperand::Output(0, 0), coarse);
         let [half] = self.constants();
-        let [mask, factor] = switch.map(|quad| NumberQuad::power_of_two(Reg::Quad(quad)));
+        let [mask, factor] = switch.map(|quad| NumberQuad::power_of_two(DataOperand::Quad(quad)));
         let across = |maker: &mut Self, x: usize| {
             let at = maker.at(x);
             let [above, own, below] = [0, 1, 2].map(|y| maker.load(rows, y * row + at));
@@ -347,7 +347,7 @@ impl RowBuilder {
         for x in 0..self.quads {
             self.phase(x);
             let at = self.at(x);
-            let [before, own] = [before, own].map(|z: Pointer| self.load(z, at));
+            let [before, own] = [before, own].map(|z: DataPointer| self.load(z, at));
             let sum = self.q("add", &[before, own]);
             let mean = self.q("mul", &[sum, half]);
             self.store(mean, to, at);

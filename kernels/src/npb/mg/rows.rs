@@ -13,7 +13,8 @@
 //! twice: a sequence of period 2 also has the period 4.
 
 use super::numbers::{ConstantQuads, NumberQuad, apply, normalise};
-use crate::pipeline::{Body, Ops, Pointer, Reg, Step};
+use crate::pipeline::Ops;
+use cp2_asm::schedule::{DataOperand, DataPointer, Dataflow, PointerStep};
 use cp2_problems::npb::Precision;
 
 /// Bytes of a quad.
@@ -57,7 +58,7 @@ pub(super) enum RowOperand {
 #[derive(Debug)]
 pub(super) struct RowDataflow {
     pub(super) ops: Ops,
-    pub(super) pointers: Vec<(Pointer, RowOperand)>,
+    pub(super) pointers: Vec<(DataPointer, RowOperand)>,
     /// Quad registers of a sum that is carried through all iterations of a page and stored behind them: none, one, or
     /// its upper and its lower parts.
     pub(super) sum: Vec<u8>,
@@ -124,7 +125,7 @@ impl SquareSums {
         let mut carry = || {
             let carried = maker.rows.ops.carry();
             maker.rows.sum.push(carried);
-            Reg::Quad(carried)
+            DataOperand::Quad(carried)
         };
         let (carried, chains) = match maker.precision {
             Precision::Single | Precision::Double => (NumberQuad::whole(carry()), 4),
@@ -190,7 +191,7 @@ impl RowBuilder {
     /// Begins a dataflow with constants, for rows of so many quads.
     pub(super) fn new(precision: Precision, quads: usize, constants: &[f64]) -> Self {
         let constants = ConstantQuads::new(precision, constants);
-        let ops = Ops::from_quads(Body::evenly(), constants.lanes.clone());
+        let ops = Ops::from_quads(Dataflow::evenly(), constants.lanes.clone());
         Self {
             constants: constants.in_registers(&ops),
             rows: RowDataflow {
@@ -254,7 +255,7 @@ impl RowBuilder {
                 self.rows.ops.body.op(add, &[high], &[high, quad.high]);
             }
             Some(low) => {
-                let sum: Vec<Reg> = self.q("add", &[carried, quad]).parts().collect();
+                let sum: Vec<DataOperand> = self.q("add", &[carried, quad]).parts().collect();
                 self.rows.ops.body.op("add", &[high], &sum);
                 self.rows.ops.body.op("adde", &[low], &sum);
             }
@@ -262,15 +263,15 @@ impl RowBuilder {
     }
 
     /// Adds a pointer that begins at a place and advances by `step` bytes in an iteration.
-    pub(super) fn pointer(&mut self, place: RowOperand, step: i64) -> Pointer {
+    pub(super) fn pointer(&mut self, place: RowOperand, step: i64) -> DataPointer {
         let index = self.rows.pointers.len() as u8;
-        let pointer = self.rows.ops.body.pointer(index, Step::Bytes(step));
+        let pointer = self.rows.ops.body.pointer(index, PointerStep::Bytes(step));
         self.rows.pointers.push((pointer, place));
         pointer
     }
 
     /// Adds loads of a quad's numbers.
-    pub(super) fn load(&mut self, pointer: Pointer, bytes: i64) -> NumberQuad {
+    pub(super) fn load(&mut self, pointer: DataPointer, bytes: i64) -> NumberQuad {
         let high = self.load_quad(pointer, bytes);
         match self.precision {
             Precision::Single | Precision::Double => NumberQuad::whole(high),
@@ -281,14 +282,14 @@ impl RowBuilder {
     }
 
     /// Adds a load of a quad of memory.
-    fn load_quad(&mut self, pointer: Pointer, bytes: i64) -> Reg {
-        let value = Reg::Whole(self.rows.ops.body.quad());
+    fn load_quad(&mut self, pointer: DataPointer, bytes: i64) -> DataOperand {
+        let value = DataOperand::Whole(self.rows.ops.body.quad());
         self.rows.ops.body.load(value, pointer, bytes);
         value
     }
 
     /// Adds stores of a quad's numbers.
-    pub(super) fn store(&mut self, value: NumberQuad, pointer: Pointer, bytes: i64) {
+    pub(super) fn store(&mut self, value: NumberQuad, pointer: DataPointer, bytes: i64) {
         let value = normalise(&mut self.rows.ops, value);
         for (part, at) in value.parts().zip((bytes..).step_by(QUAD as usize)) {
             self.rows.ops.body.store(part, pointer, at);
@@ -306,7 +307,7 @@ impl RowBuilder {
         &mut self,
         value: NumberQuad,
         before: NumberQuad,
-        pointer: Pointer,
+        pointer: DataPointer,
         bytes: i64,
     ) {
         let value = normalise(&mut self.rows.ops, value);
@@ -321,7 +322,7 @@ impl RowBuilder {
         &mut self,
         value: NumberQuad,
         before: Option<NumberQuad>,
-        pointer: Pointer,
+        pointer: DataPointer,
         bytes: i64,
     ) {
         match before {
@@ -351,11 +352,11 @@ impl RowBuilder {
     /// Permutes the lanes of a quad.
     fn lanes(&mut self, from: NumberQuad, lanes: i64) -> NumberQuad {
         let body = &mut self.rows.ops.body;
-        from.map(|part| Reg::Whole(body.quad_immediate("perm", &[part], lanes)))
+        from.map(|part| DataOperand::Whole(body.quad_immediate("perm", &[part], lanes)))
     }
 
     /// Adds pointers to the three planes of a window, each at the row before the block's.
-    fn add_plane_pointers(&mut self) -> [Pointer; 3] {
+    fn add_plane_pointers(&mut self) -> [DataPointer; 3] {
         let row = self.row();
         [0, 1, 2].map(|z| self.pointer(RowOperand::Plane(z, -row), row))
     }
@@ -364,11 +365,11 @@ impl RowBuilder {
     /// and the sum of the four at the corners.
     ///
     /// The pointers are at the first row of the neighbourhood.
-    fn sum_neighbourhood(&mut self, planes: [Pointer; 3], x: usize) -> [NumberQuad; 3] {
+    fn sum_neighbourhood(&mut self, planes: [DataPointer; 3], x: usize) -> [NumberQuad; 3] {
         let (row, first) = (self.row(), self.at(x));
         let at = |y: i64| y * row + first;
         let [near, mid, far] = planes;
-        let sum = |maker: &mut Self, a: (Pointer, i64), b: (Pointer, i64)| {
+        let sum = |maker: &mut Self, a: (DataPointer, i64), b: (DataPointer, i64)| {
             let (a, b) = (maker.load(a.0, at(a.1)), maker.load(b.0, at(b.1)));
             maker.q("add", &[a, b])
         };
@@ -635,8 +636,9 @@ impl RowBuilder {
             } else {
                 (beside, apart)
             };
-            let quads: Vec<Reg> = here.iter().map(|&at| self.load_quad(from, at)).collect();
-            let whole = |quads: &[Reg]| quads.iter().map(|&quad| NumberQuad::whole(quad)).collect();
+            let quads: Vec<DataOperand> = here.iter().map(|&at| self.load_quad(from, at)).collect();
+            let whole =
+                |quads: &[DataOperand]| quads.iter().map(|&quad| NumberQuad::whole(quad)).collect();
             if let (Some(sums), false) = (&mut sums, self.precision == Precision::DoubleSingle) {
                 let numbers: Vec<NumberQuad> = whole(&quads);
                 sums.add_squares(&mut self, &numbers);

@@ -13,7 +13,7 @@ use crate::fft::mixed_radix::butterflies::{ColumnDft, LANES};
 use crate::fft::mixed_radix::column_loop::{ColumnLoop, PointerBase, PointerWalk, QUAD};
 use crate::fft::mixed_radix::radix_constants::RadixConstant;
 use crate::job::Job;
-use crate::pipeline::{Reg, Unschedulable};
+use cp2_asm::schedule::{DataOperand, Unschedulable};
 use cp2_machine::{Class, Machine};
 
 /// Operation on every element.
@@ -171,12 +171,12 @@ fn product(
     };
     let factors = looped.stream(PointerBase::Register(FACTORS, 0), round);
     let (x, w) = (looped.body.quad(), looped.body.quad());
-    looped.body.load(Reg::Whole(x), from, 0);
-    looped.body.load(Reg::Whole(w), factors, 0);
+    looped.body.load(DataOperand::Whole(x), from, 0);
+    looped.body.load(DataOperand::Whole(w), factors, 0);
     let column = ColumnDft::plain(direction, &constants);
     let y = column.product(&mut looped.body, x, LANES.map(|lane| lane(w)));
     let to = looped.stream(PointerBase::Register(OUTPUT, 0), PointerWalk::Bytes(QUAD));
-    looped.body.store(Reg::Whole(y), to, 0);
+    looped.body.store(DataOperand::Whole(y), to, 0);
     let iterations = cut.numbers() as usize / 2;
     looped.write(text, machine, &constants, iterations, "")
 }

@@ -7,7 +7,7 @@ use crate::fft::error::FftError;
 use crate::fft::mixed_radix::assembly_text::AssemblyText;
 use crate::job::load;
 use crate::job::{Job, data_end};
-use crate::pipeline::Unschedulable;
+use cp2_asm::schedule::Unschedulable;
 use cp2_asm::{Program, Source};
 use cp2_host::paging::{QUAD, Ring, RingPages, RingPass, deals_quads};
 use cp2_machine::{Class, Machine};

@@ -22,8 +22,8 @@ use crate::fft::mixed_radix::block_fft::COMPLEX;
 use crate::fft::mixed_radix::column_loop::{ColumnLoop, PointerBase, PointerWalk};
 use crate::fft::mixed_radix::radix_constants::RadixConstant;
 use crate::job::Job;
-use crate::pipeline::{Reg, Unschedulable};
 use cp2_asm::cis;
+use cp2_asm::schedule::{DataOperand, Unschedulable};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{QUAD, RingPages};
 use cp2_machine::{Class, Machine};
@@ -134,7 +134,7 @@ fn write(
     let [one, half] = wanted.map(|c| constants.register(c));
     // The factor w of k0 stays in a register.
     constants.first -= 1;
-    let own = Reg::Pair(constants.first);
+    let own = DataOperand::Pair(constants.first);
     text.word(&format!("ldp r{}, [a{FACTORS}]", constants.first));
     // Table entry of s: i w/2 for the split, w for the merge.
     let turn = |s: u64| match direction {
@@ -160,11 +160,11 @@ fn write(
     let body = &mut looped.body;
     let mut load = |pointer| {
         let x = body.pair();
-        body.load(Reg::Whole(x), pointer, 0);
-        Reg::Whole(x)
+        body.load(DataOperand::Whole(x), pointer, 0);
+        DataOperand::Whole(x)
     };
     let (p, q, turn) = (load(up), load(down), load(factors));
-    let [w, a, b, c, d] = [(); 5].map(|()| Reg::Whole(body.pair()));
+    let [w, a, b, c, d] = [(); 5].map(|()| DataOperand::Whole(body.pair()));
     match direction {
         TransformDirection::Forward => {
             // P = Z[k] and Q = Z[M-k] are not halved here. With beta = (1 + i w)/2:
@@ -180,7 +180,7 @@ fn write(
             body.op("cmul", &[w], &[turn, own]);
             body.op("bflyy", &[a, b], &[p, q, one]);
             body.op("bflyci", &[c, d], &[a, b, w]);
-            let mirrored = Reg::Whole(body.pair());
+            let mirrored = DataOperand::Whole(body.pair());
             body.op("conj", &[mirrored], &[d]);
             body.store(c, to_up, 0);
             body.store(mirrored, to_down, 0);

@@ -1,41 +1,41 @@
 //! Writes a scheduled loop as assembly: fill, hardware loop and drain.
 
-use super::body::{Pointer, Reg, Step};
-use super::schedule::Schedule;
+use super::dataflow::{DataOperand, DataPointer, PointerStep};
+use super::placement::ModuloSchedule;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::ops::Range;
 
 /// A loop as assembly.
 #[derive(Clone, Debug)]
-pub(crate) struct Emitted {
+pub struct LoopText {
     /// Lines of assembly.
-    pub(crate) text: String,
+    pub text: String,
     /// Cycles from the first word to the word behind the last.
-    pub(crate) cycles: u64,
+    pub cycles: u64,
 }
 
 /// Words that set a pointer up, in the memory slot.
 #[derive(Clone, Debug)]
-pub(crate) struct Setup {
+pub struct PointerSetup {
     /// The words.
-    pub(crate) words: Vec<String>,
+    pub words: Vec<String>,
     /// Address registers that no access may use before these words.
-    pub(crate) registers: Vec<u8>,
+    pub registers: Vec<u8>,
 }
 
-impl Setup {
+impl PointerSetup {
     fn is_used(&self, line: &str) -> bool {
         let used = |a: &u8| line.contains(&format!("[a{a}]")) || line.contains(&format!("[a{a} "));
         self.registers.iter().any(used)
     }
 }
 
-impl Emitted {
+impl LoopText {
     /// Inserts the words that set pointers up before their first use.
     ///
     /// They go into memory slots that are free while the pipeline fills, else into words of their own.
-    pub(crate) fn set_up(self, mut setups: Vec<Setup>) -> Self {
+    pub fn set_up(self, mut setups: Vec<PointerSetup>) -> Self {
         let lines: Vec<&str> = self.text.lines().collect();
         setups.sort_by_key(|setup| lines.iter().position(|line| setup.is_used(line)));
         let words = setups.iter().enumerate();
@@ -79,24 +79,24 @@ impl Emitted {
 /// Most iterations of a hardware loop with a constant count.
 const MAX_LOOP_COUNT: u64 = 4095;
 
-impl Schedule {
+impl ModuloSchedule {
     /// Returns the distance in bytes from the place that a pointer points at to the first value of its
     /// address register.
     ///
     /// The last access makes the step and so has no offset: the register is biased by that access's offset.
-    pub(crate) fn bias(&self, pointer: Pointer) -> i64 {
+    pub fn bias(&self, pointer: DataPointer) -> i64 {
         let op = self.last.get(pointer.0).map(|&op| &self.body.ops[op]);
         op.and_then(|op| op.access).map_or(0, |a| a.offset)
     }
 
     /// Returns the address register of a pointer.
-    pub(crate) fn pointer_register(&self, pointer: Pointer) -> u8 {
+    pub fn pointer_register(&self, pointer: DataPointer) -> u8 {
         let found = self.body.pointers.get(pointer.0);
         found.map_or(0, |&(register, _)| register)
     }
 
     /// Returns the number of iterations that overlap, and of iterations after which registers repeat.
-    pub(crate) fn overlap(&self) -> (u64, u64) {
+    pub fn overlap(&self) -> (u64, u64) {
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
         let stages = end.div_ceil(u64::from(self.interval));
         (stages, u64::from(self.registers.unroll))
@@ -106,7 +106,7 @@ impl Schedule {
     /// interval i.
     ///
     /// There are no words before the first operation of all, nor behind the last.
-    pub(crate) fn intervals(&self, which: Range<u64>, iterations: u64) -> String {
+    pub fn intervals(&self, which: Range<u64>, iterations: u64) -> String {
         let interval = u64::from(self.interval);
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
         let total = (iterations.max(1) - 1) * interval + end;
@@ -115,7 +115,7 @@ impl Schedule {
     }
 
     /// Writes the loop over `iterations` iterations.
-    pub(crate) fn emit(&self, iterations: u64) -> Emitted {
+    pub fn emit(&self, iterations: u64) -> LoopText {
         let interval = u64::from(self.interval);
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
         let stages = end.div_ceil(interval);
@@ -158,7 +158,7 @@ impl Schedule {
         }
         let (stores, late) = self.towards_arithmetic(&slots, tail..total, iterations);
         text += &stores;
-        Emitted {
+        LoopText {
             text,
             cycles: total + setup - early - late,
         }
@@ -263,10 +263,10 @@ impl Schedule {
         pointers.filter_map(move |(&(_, step), at)| {
             self.instance((*at)?, time, iterations)?;
             match step {
-                Step::Table {
+                PointerStep::Table {
                     step, table, by, ..
                 } => Some(format!("ldx s{step}, [a{table}]+s{by}%")),
-                Step::Bytes(_) | Step::Modulo(_) | Step::Turns(_) => None,
+                PointerStep::Bytes(_) | PointerStep::Modulo(_) | PointerStep::Turns(_) => None,
             }
         })
     }
@@ -284,20 +284,20 @@ impl Schedule {
             let (register, step) = self.body.pointers[access.pointer];
             operands.push(if self.last[access.pointer] == index {
                 match step {
-                    Step::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
-                    Step::Bytes(n) => format!("[a{register}]+{n}"),
-                    Step::Modulo(s) => format!("[a{register}]+s{s}%"),
-                    Step::Turns(steps) => {
+                    PointerStep::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
+                    PointerStep::Bytes(n) => format!("[a{register}]+{n}"),
+                    PointerStep::Modulo(s) => format!("[a{register}]+s{s}%"),
+                    PointerStep::Turns(steps) => {
                         let turn = iteration % (steps.len() as u64).max(1);
                         let step = steps.get(turn as usize).copied().unwrap_or(u8::MAX);
                         format!("[a{register}]+s{step}%")
                     }
-                    Step::Table { step, modulo, .. } => {
+                    PointerStep::Table { step, modulo, .. } => {
                         format!("[a{register}]+s{step}{}", if modulo { "%" } else { "" })
                     }
                 }
             } else {
-                match access.offset - self.bias(Pointer(access.pointer)) {
+                match access.offset - self.bias(DataPointer(access.pointer)) {
                     0 => format!("[a{register}]"),
                     n if n < 0 => format!("[a{register} - {}]", -n),
                     n => format!("[a{register} + {n}]"),
@@ -309,17 +309,17 @@ impl Schedule {
     }
 
     /// Writes the register of an operand in an iteration.
-    fn register(&self, reg: Reg, iteration: u64) -> String {
-        let base = |v: super::Value| {
+    fn register(&self, reg: DataOperand, iteration: u64) -> String {
+        let base = |v: super::DataValue| {
             let copy = iteration % u64::from(self.registers.unroll);
             usize::from(self.registers.base[v.0][copy as usize])
         };
         match reg {
-            Reg::Whole(v) if self.body.quads[v.0] => format!("q{}", base(v) / 2),
-            Reg::Whole(v) | Reg::Lo(v) => format!("r{}", base(v)),
-            Reg::Hi(v) => format!("r{}", base(v) + 1),
-            Reg::Pair(r) => format!("r{r}"),
-            Reg::Quad(q) => format!("q{q}"),
+            DataOperand::Whole(v) if self.body.quads[v.0] => format!("q{}", base(v) / 2),
+            DataOperand::Whole(v) | DataOperand::Lo(v) => format!("r{}", base(v)),
+            DataOperand::Hi(v) => format!("r{}", base(v) + 1),
+            DataOperand::Pair(r) => format!("r{r}"),
+            DataOperand::Quad(q) => format!("q{q}"),
         }
     }
 }

@@ -4,7 +4,7 @@
 //! neighbours on one side only: its sources or its readers. Each is placed as close to them as possible, so
 //! that values live for a short time and fewer registers suffice.
 
-use super::schedule::Attempt;
+use super::placement::Attempt;
 
 /// The end at which the longest path is begun.
 #[derive(Clone, Copy, Debug)]

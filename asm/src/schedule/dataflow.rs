@@ -4,27 +4,27 @@ use cp2_machine::{Class, ClassMap};
 
 /// A value that one iteration computes, in a quad or a pair of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Value(pub(super) usize);
+pub struct DataValue(pub(super) usize);
 
 /// An operand of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reg {
+pub enum DataOperand {
     /// A whole value.
-    Whole(Value),
+    Whole(DataValue),
     /// The lower pair of a quad.
-    Lo(Value),
+    Lo(DataValue),
     /// The upper pair of a quad.
-    Hi(Value),
+    Hi(DataValue),
     /// The pair register `r{n}`: a constant, or a value carried from an iteration to the next.
     Pair(u8),
     /// The quad register `q{n}`: a constant, or a value carried from an iteration to the next.
     Quad(u8),
 }
 
-impl Reg {
+impl DataOperand {
     /// Returns the value that the operand belongs to, and a mask of its pairs: 1 the lower, 2 the upper, 3
     /// both.
-    pub(super) fn value(self) -> Option<(Value, u8)> {
+    pub(super) fn value(self) -> Option<(DataValue, u8)> {
         match self {
             Self::Whole(v) => Some((v, 3)),
             Self::Lo(v) => Some((v, 1)),
@@ -36,11 +36,11 @@ impl Reg {
 
 /// A pointer that steps once per iteration, after its last access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pointer(pub(super) usize);
+pub struct DataPointer(pub(super) usize);
 
 /// The way in which a pointer goes from an iteration to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum PointerStep {
     /// By so many bytes.
     Bytes(i64),
     /// By the step register `s{0}` in the pointer's modulo range.
@@ -73,11 +73,11 @@ pub(super) struct Access {
 pub(super) struct Op {
     pub(super) name: &'static str,
     pub(super) class: Class,
-    pub(super) defs: Vec<Reg>,
-    pub(super) uses: Vec<Reg>,
+    pub(super) defs: Vec<DataOperand>,
+    pub(super) uses: Vec<DataOperand>,
     /// Values that must have been loaded before this store, though it does not read them: it overwrites the
     /// place that they are loaded from.
-    pub(super) after: Vec<Reg>,
+    pub(super) after: Vec<DataOperand>,
     pub(super) access: Option<Access>,
     /// Fraction of an interval that must have passed before the operation may begin, where arithmetic is
     /// placed evenly.
@@ -94,12 +94,12 @@ impl Op {
 
 /// The operations of one iteration, in an order in which they could be carried out.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Body {
+pub struct Dataflow {
     pub(super) ops: Vec<Op>,
     /// For every value true if it is a quad.
     pub(super) quads: Vec<bool>,
     /// Address register and step of every pointer.
-    pub(super) pointers: Vec<(u8, Step)>,
+    pub(super) pointers: Vec<(u8, PointerStep)>,
     /// True if the arithmetic is issued in the order given, evenly spread.
     pub(super) in_order: bool,
     /// True if loads and stores are placed together, in the order in which they are due: for long chains that
@@ -109,7 +109,7 @@ pub(crate) struct Body {
     ///
     /// A longer interval may take fewer cycles: loads and stores that find no memory slot near their
     /// arithmetic make the loop end later.
-    pub(crate) turns: Option<u64>,
+    pub turns: Option<u64>,
     /// Phase of the operations that are added from here on, see [`Op::phase`].
     phase: f64,
     /// Pairs of pointers: an iteration's stores through the first come after all loads of the next iteration
@@ -121,15 +121,15 @@ pub(crate) struct Body {
     pub(super) kept: Vec<(usize, usize)>,
     /// Cycles by which the interval is longer than the least, so that a chain at the end of an iteration
     /// finds room before the next iteration is half done.
-    pub(crate) spare: usize,
+    pub spare: usize,
 }
 
-impl Body {
+impl Dataflow {
     /// Creates a body whose arithmetic is issued in the order given.
     ///
     /// This is for independent chains: registers are held by no more of them at a time than the order
     /// interleaves.
-    pub(crate) fn in_order() -> Self {
+    pub fn in_order() -> Self {
         Self {
             in_order: true,
             ..Self::default()
@@ -138,7 +138,7 @@ impl Body {
 
     /// Creates a body whose arithmetic is issued in the order given and whose loads and stores are placed
     /// together, for long chains with as many loads and stores as arithmetic.
-    pub(crate) fn evenly() -> Self {
+    pub fn evenly() -> Self {
         Self {
             evenly: true,
             ..Self::in_order()
@@ -147,53 +147,53 @@ impl Body {
 
     /// Sets the phase of the operations that are added from here on: the fraction of an interval after which
     /// they may begin.
-    pub(crate) fn phase(&mut self, passed: f64) {
+    pub fn phase(&mut self, passed: f64) {
         self.phase = passed;
     }
 
     /// Adds a quad that is not yet computed.
-    pub(crate) fn quad(&mut self) -> Value {
+    pub fn quad(&mut self) -> DataValue {
         self.quads.push(true);
-        Value(self.quads.len() - 1)
+        DataValue(self.quads.len() - 1)
     }
 
     /// Adds a pair that is not yet computed.
-    pub(crate) fn pair(&mut self) -> Value {
+    pub fn pair(&mut self) -> DataValue {
         self.quads.push(false);
-        Value(self.quads.len() - 1)
+        DataValue(self.quads.len() - 1)
     }
 
     /// Adds a pointer in `a{register}`.
-    pub(crate) fn pointer(&mut self, register: u8, step: Step) -> Pointer {
+    pub fn pointer(&mut self, register: u8, step: PointerStep) -> DataPointer {
         self.pointers.push((register, step));
-        Pointer(self.pointers.len() - 1)
+        DataPointer(self.pointers.len() - 1)
     }
 
     /// Declares that an iteration stores through `stores` into places that the next iteration loads from
     /// through `loads`.
-    pub(crate) fn order_stores_after_next_loads(&mut self, stores: Pointer, loads: Pointer) {
+    pub fn order_stores_after_next_loads(&mut self, stores: DataPointer, loads: DataPointer) {
         self.behind.push((stores.0, loads.0));
     }
 
     /// Declares that the load added last reads what store `store`, an index of [`Self::last`], has written in
     /// the same iteration.
-    pub(crate) fn reads_what_is_stored(&mut self, store: usize) {
+    pub fn reads_what_is_stored(&mut self, store: usize) {
         self.through.push((store, self.last()));
     }
 
     /// Declares that load `load` reads what store `store` has written in the iteration before, where no other
     /// stores go. Both are indices of [`Self::last`].
-    pub(crate) fn reads_what_is_kept(&mut self, store: usize, load: usize) {
+    pub fn reads_what_is_kept(&mut self, store: usize, load: usize) {
         self.kept.push((store, load));
     }
 
     /// Returns the index of the operation added last.
-    pub(crate) fn last(&self) -> usize {
+    pub fn last(&self) -> usize {
         self.ops.len().saturating_sub(1)
     }
 
     /// Adds an operation of the arithmetic slot: results and operands in the order of the assembly.
-    pub(crate) fn op(&mut self, name: &'static str, defs: &[Reg], uses: &[Reg]) {
+    pub fn op(&mut self, name: &'static str, defs: &[DataOperand], uses: &[DataOperand]) {
         self.ops.push(Op {
             name,
             class: class(name),
@@ -207,14 +207,19 @@ impl Body {
     }
 
     /// Adds an operation that computes a whole quad; returns the quad.
-    pub(crate) fn quad_op(&mut self, name: &'static str, uses: &[Reg]) -> Value {
+    pub fn quad_op(&mut self, name: &'static str, uses: &[DataOperand]) -> DataValue {
         let value = self.quad();
-        self.op(name, &[Reg::Whole(value)], uses);
+        self.op(name, &[DataOperand::Whole(value)], uses);
         value
     }
 
     /// Adds an operation with an immediate that computes a whole quad; returns the quad.
-    pub(crate) fn quad_immediate(&mut self, name: &'static str, from: &[Reg], n: i64) -> Value {
+    pub fn quad_immediate(
+        &mut self,
+        name: &'static str,
+        from: &[DataOperand],
+        n: i64,
+    ) -> DataValue {
         let value = self.quad_op(name, from);
         if let Some(op) = self.ops.last_mut() {
             op.immediate = Some(n);
@@ -222,59 +227,65 @@ impl Body {
         value
     }
 
-    fn is_quad(&self, reg: Reg) -> bool {
+    fn is_quad(&self, reg: DataOperand) -> bool {
         match reg {
-            Reg::Whole(v) => self.quads.get(v.0).copied().unwrap_or(false),
-            Reg::Quad(_) => true,
-            Reg::Lo(_) | Reg::Hi(_) | Reg::Pair(_) => false,
+            DataOperand::Whole(v) => self.quads.get(v.0).copied().unwrap_or(false),
+            DataOperand::Quad(_) => true,
+            DataOperand::Lo(_) | DataOperand::Hi(_) | DataOperand::Pair(_) => false,
         }
     }
 
     /// Adds a load of `reg` from `offset` bytes behind the pointer.
-    pub(crate) fn load(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+    pub fn load(&mut self, reg: DataOperand, pointer: DataPointer, offset: i64) {
         let name = if self.is_quad(reg) { "ldq" } else { "ldp" };
         self.access(name, Class::Load, pointer, offset, &[reg], &[]);
     }
 
     /// Adds a load of `reg` from any multiple of 4 bytes: for machines with word addresses. Its pointer serves
     /// such loads alone, since other offsets are multiples of what is loaded.
-    pub(crate) fn load_unaligned(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+    pub fn load_unaligned(&mut self, reg: DataOperand, pointer: DataPointer, offset: i64) {
         let name = if self.is_quad(reg) { "ldqu" } else { "ldpu" };
         self.access(name, Class::Unaligned, pointer, offset, &[reg], &[]);
     }
 
     /// Adds a load of one pair into both halves of the quad `reg`.
-    pub(crate) fn load_twice(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+    pub fn load_twice(&mut self, reg: DataOperand, pointer: DataPointer, offset: i64) {
         self.access("ldd", Class::Load, pointer, offset, &[reg], &[]);
     }
 
     /// Adds loads of so many pairs from a pointer, two at a time, or of one alone.
     ///
     /// Returns each pair twice, as the operands for both halves of a quad.
-    pub(crate) fn load_pairs(&mut self, pointer: Pointer, count: usize) -> Vec<[Reg; 2]> {
+    pub fn load_pairs(&mut self, pointer: DataPointer, count: usize) -> Vec<[DataOperand; 2]> {
         if count == 1 {
             let pair = self.pair();
-            self.load(Reg::Whole(pair), pointer, 0);
-            return vec![[Reg::Whole(pair); 2]];
+            self.load(DataOperand::Whole(pair), pointer, 0);
+            return vec![[DataOperand::Whole(pair); 2]];
         }
         let mut pairs = Vec::new();
         for i in 0..count.div_ceil(2) {
             let quad = self.quad();
-            self.load(Reg::Whole(quad), pointer, 16 * i as i64);
-            pairs.extend([[Reg::Lo(quad); 2], [Reg::Hi(quad); 2]]);
+            self.load(DataOperand::Whole(quad), pointer, 16 * i as i64);
+            pairs.extend([[DataOperand::Lo(quad); 2], [DataOperand::Hi(quad); 2]]);
         }
         pairs.truncate(count);
         pairs
     }
 
     /// Adds a store of `reg` to `offset` bytes behind the pointer.
-    pub(crate) fn store(&mut self, reg: Reg, pointer: Pointer, offset: i64) {
+    pub fn store(&mut self, reg: DataOperand, pointer: DataPointer, offset: i64) {
         let name = if self.is_quad(reg) { "stq" } else { "stp" };
         self.access(name, Class::Control, pointer, offset, &[], &[reg]);
     }
 
     /// Adds a store into the place that `before` is loaded from, which waits for that load.
-    pub(crate) fn replace(&mut self, reg: Reg, before: Reg, pointer: Pointer, offset: i64) {
+    pub fn replace(
+        &mut self,
+        reg: DataOperand,
+        before: DataOperand,
+        pointer: DataPointer,
+        offset: i64,
+    ) {
         self.store(reg, pointer, offset);
         if let Some(op) = self.ops.last_mut() {
             op.after.push(before);
@@ -286,10 +297,10 @@ impl Body {
         &mut self,
         name: &'static str,
         class: Class,
-        pointer: Pointer,
+        pointer: DataPointer,
         offset: i64,
-        defs: &[Reg],
-        uses: &[Reg],
+        defs: &[DataOperand],
+        uses: &[DataOperand],
     ) {
         let access = Access {
             pointer: pointer.0,
@@ -308,13 +319,13 @@ impl Body {
     }
 
     /// Counts the operations of the arithmetic slot.
-    pub(crate) fn arithmetic(&self) -> usize {
+    pub fn arithmetic(&self) -> usize {
         self.ops.iter().filter(|op| op.access.is_none()).count()
     }
 
     /// Returns the cycles in an iteration of the busiest unit that does not take an operation every cycle:
     /// `max(count * interval)` over the classes.
-    pub(super) fn busiest_unit(&self, machine: &cp2_machine::Machine) -> usize {
+    pub fn busiest_unit(&self, machine: &cp2_machine::Machine) -> usize {
         let classes = self.classes();
         let cycles = classes.iter().map(|(class, &count)| {
             let interval = machine.cp2.interval[class].0;
@@ -324,7 +335,7 @@ impl Body {
     }
 
     /// Counts the operations of the arithmetic slot by class.
-    pub(super) fn classes(&self) -> ClassMap<u64> {
+    pub fn classes(&self) -> ClassMap<u64> {
         let mut classes = ClassMap::default();
         for op in self.ops.iter().filter(|op| op.access.is_none()) {
             classes[op.class] += 1;
@@ -333,7 +344,7 @@ impl Body {
     }
 
     /// Counts the operations of the memory slot, loads of step tables included.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let tables = self
             .pointers
             .iter()
@@ -343,17 +354,17 @@ impl Body {
 }
 
 /// Returns the step register that a table loads, if the pointer steps by a table.
-pub(super) fn table(step: Step) -> Option<u8> {
+pub(super) fn table(step: PointerStep) -> Option<u8> {
     match step {
-        Step::Table { step, .. } => Some(step),
-        Step::Bytes(_) | Step::Modulo(_) | Step::Turns(_) => None,
+        PointerStep::Table { step, .. } => Some(step),
+        PointerStep::Bytes(_) | PointerStep::Modulo(_) | PointerStep::Turns(_) => None,
     }
 }
 
 /// Returns the latency class of an arithmetic operation by its name; all rows of one mnemonic share it.
 fn class(name: &str) -> Class {
-    let rows = cp2_asm::isa::Op::ALL.iter().map(|op| op.row());
+    let rows = crate::isa::Op::ALL.iter().map(|op| op.row());
     rows.into_iter()
-        .find(|row| row.mnemonic == name && row.slot() == cp2_asm::isa::Slot::Arith)
+        .find(|row| row.mnemonic == name && row.slot() == crate::isa::Slot::Arith)
         .map_or(Class::Integer, |row| row.class)
 }

@@ -1,22 +1,26 @@
 //! Tests of schedules: shortest intervals, registers, latencies and steps.
 
-use super::{Body, Reg, Step};
-use cp2_asm::{Options, Source, assemble};
+use super::{DataOperand, Dataflow, PointerStep};
+use crate::{Options, Source, assemble};
 use cp2_machine::Machine;
 
 /// Makes the body of y[i] = x[i] * w + x[i], complex, two numbers in an iteration.
-fn body() -> Body {
-    let mut body = Body::default();
+fn body() -> Dataflow {
+    let mut body = Dataflow::default();
     let (read, write) = (
-        body.pointer(0, Step::Bytes(16)),
-        body.pointer(1, Step::Bytes(16)),
+        body.pointer(0, PointerStep::Bytes(16)),
+        body.pointer(1, PointerStep::Bytes(16)),
     );
     let (x, y) = (body.quad(), body.quad());
-    body.load(Reg::Whole(x), read, 0);
-    for lane in [Reg::Lo, Reg::Hi] {
-        body.op("cmadd", &[lane(y)], &[lane(x), Reg::Pair(63), lane(x)]);
+    body.load(DataOperand::Whole(x), read, 0);
+    for lane in [DataOperand::Lo, DataOperand::Hi] {
+        body.op(
+            "cmadd",
+            &[lane(y)],
+            &[lane(x), DataOperand::Pair(63), lane(x)],
+        );
     }
-    body.store(Reg::Whole(y), write, 0);
+    body.store(DataOperand::Whole(y), write, 0);
     body
 }
 
@@ -66,18 +70,18 @@ fn too_few_registers_are_an_error() {
 #[test]
 fn long_latencies_are_stretched() {
     let mut machine = Machine::builtin("vm7").unwrap();
-    let mut body = Body::default();
+    let mut body = Dataflow::default();
     let (read, write) = (
-        body.pointer(0, Step::Bytes(320)),
-        body.pointer(1, Step::Bytes(16)),
+        body.pointer(0, PointerStep::Bytes(320)),
+        body.pointer(1, PointerStep::Bytes(16)),
     );
     let loaded: Vec<_> = (0..20).map(|i| (i, body.quad())).collect();
     for &(i, x) in &loaded {
-        body.load(Reg::Whole(x), read, 16 * i);
+        body.load(DataOperand::Whole(x), read, 16 * i);
     }
-    let mut sum = Reg::Whole(loaded[0].1);
+    let mut sum = DataOperand::Whole(loaded[0].1);
     for &(_, x) in &loaded[1..] {
-        sum = Reg::Whole(body.quad_op("add", &[sum, Reg::Whole(x)]));
+        sum = DataOperand::Whole(body.quad_op("add", &[sum, DataOperand::Whole(x)]));
     }
     body.store(sum, write, 0);
     let registers = 12;
@@ -114,26 +118,29 @@ fn long_latencies_are_stretched() {
 #[test]
 fn steps_are_loaded_before_the_first_arithmetic() {
     let machine = Machine::builtin("vm7").unwrap();
-    let mut body = Body::in_order();
-    let table = Step::Table {
+    let mut body = Dataflow::in_order();
+    let table = PointerStep::Table {
         step: 0,
         table: 1,
         by: 14,
         modulo: false,
     };
-    let (read, write) = (body.pointer(12, table), body.pointer(13, Step::Bytes(16)));
+    let (read, write) = (
+        body.pointer(12, table),
+        body.pointer(13, PointerStep::Bytes(16)),
+    );
     let loaded: Vec<_> = (0..6)
         .map(|i| {
             let x = body.quad();
-            body.load(Reg::Whole(x), read, 16 * i);
+            body.load(DataOperand::Whole(x), read, 16 * i);
             x
         })
         .collect();
     let mut sum = loaded[0];
     for &x in &loaded[1..] {
-        sum = body.quad_op("add", &[Reg::Whole(sum), Reg::Whole(x)]);
+        sum = body.quad_op("add", &[DataOperand::Whole(sum), DataOperand::Whole(x)]);
     }
-    body.store(Reg::Whole(sum), write, 0);
+    body.store(DataOperand::Whole(sum), write, 0);
     let schedule = body.schedule(&machine, 64).unwrap();
     for iterations in [1, 2, 3, 50] {
         let made = schedule.emit(iterations);

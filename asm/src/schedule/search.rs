@@ -1,8 +1,8 @@
 //! Searches the shortest interval for which a body has a schedule.
 
-use super::body::{Body, Op};
+use super::dataflow::{Dataflow, Op};
+use super::placement::{Attempt, ModuloSchedule, Order, latency};
 use super::registers;
-use super::schedule::{Attempt, Order, Schedule, latency};
 use cp2_machine::Machine;
 
 /// The error that no schedule was found.
@@ -29,14 +29,14 @@ const LONGEST_INTERVAL_CYCLES: u32 = 1 << 13;
 /// Number of intervals that are compared where a longer one may take fewer cycles in all.
 const COMPARED_INTERVALS: usize = 6;
 
-impl Body {
+impl Dataflow {
     /// Finds the shortest interval for which there is a schedule with the pair
     /// registers below `registers`.
-    pub(crate) fn schedule(
+    pub fn schedule(
         &self,
         machine: &Machine,
         registers: u8,
-    ) -> Result<Schedule, Unschedulable> {
+    ) -> Result<ModuloSchedule, Unschedulable> {
         let least = self.least(machine);
         let intervals = least..least.saturating_add(TRIED_INTERVALS);
         self.shortest(machine, registers, intervals, self.tries())
@@ -46,11 +46,11 @@ impl Body {
     /// need no more registers.
     ///
     /// This is for bodies that have no other way to be computed.
-    pub(crate) fn schedule_or_stretch(
+    pub fn schedule_or_stretch(
         &self,
         machine: &Machine,
         registers: u8,
-    ) -> Result<Schedule, Unschedulable> {
+    ) -> Result<ModuloSchedule, Unschedulable> {
         self.schedule(machine, registers)
             .or_else(|_| self.schedule_stretched(machine, registers))
     }
@@ -58,11 +58,11 @@ impl Body {
     /// Finds a schedule with an interval so long that latencies keep few values waiting.
     ///
     /// Then the registers suffice that would do for one operation after the other.
-    pub(crate) fn schedule_stretched(
+    pub fn schedule_stretched(
         &self,
         machine: &Machine,
         registers: u8,
-    ) -> Result<Schedule, Unschedulable> {
+    ) -> Result<ModuloSchedule, Unschedulable> {
         let first = self.least(machine).saturating_add(TRIED_INTERVALS);
         let latencies = self.ops.iter().map(|op| latency(machine, op.class));
         let all = latencies.fold(0, i64::saturating_add);
@@ -90,9 +90,9 @@ impl Body {
         registers: u8,
         intervals: impl Iterator<Item = u32>,
         orders: &[Order],
-    ) -> Result<Schedule, Unschedulable> {
+    ) -> Result<ModuloSchedule, Unschedulable> {
         let (mut tried, mut compared) = (0, 0);
-        let mut best: Option<(u64, Schedule)> = None;
+        let mut best: Option<(u64, ModuloSchedule)> = None;
         for interval in intervals {
             tried = interval;
             for &order in orders {
@@ -129,11 +129,11 @@ impl Body {
         registers: u8,
         interval: u32,
         order: Order,
-    ) -> Option<Schedule> {
+    ) -> Option<ModuloSchedule> {
         let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order)?;
         let latency = |op: &Op| latency(machine, op.class);
         let registers = registers::allocate(self, &cycles, interval, registers, latency)?;
-        Some(Schedule {
+        Some(ModuloSchedule {
             slack: self.slack(&cycles, latency),
             body: self.clone(),
             interval,

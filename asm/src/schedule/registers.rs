@@ -1,6 +1,6 @@
 //! Allocates registers for the values of overlapping iterations.
 
-use super::body::{Body, Op, Reg};
+use super::dataflow::{DataOperand, Dataflow, Op};
 
 /// The register of every value in every iteration of the unrolled loop.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Registers {
 
 /// Returns the lifetime of every value: from the issue of the first operation that writes it to the last one
 /// that reads it.
-fn lifetimes(body: &Body, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(u32, u32)> {
+fn lifetimes(body: &Dataflow, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(u32, u32)> {
     let mut live = vec![(u32::MAX, 0); body.quads.len()];
     for (op, &at) in body.ops.iter().zip(cycles) {
         for (v, _) in op.defs.iter().filter_map(|r| r.value()) {
@@ -22,7 +22,7 @@ fn lifetimes(body: &Body, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(
             let lands = at.saturating_add(u32::try_from(latency(op)).unwrap_or(u32::MAX));
             live[v.0].1 = live[v.0].1.max(lands);
         }
-        for (v, _) in op.uses.iter().copied().filter_map(Reg::value) {
+        for (v, _) in op.uses.iter().copied().filter_map(DataOperand::value) {
             live[v.0].1 = live[v.0].1.max(at);
         }
     }
@@ -33,7 +33,7 @@ fn lifetimes(body: &Body, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(
 ///
 /// Values are taken in the order in which their lifetimes begin; if that fails, the longest lifetimes first.
 pub(super) fn allocate(
-    body: &Body,
+    body: &Dataflow,
     cycles: &[u32],
     interval: u32,
     limit: u8,
@@ -52,7 +52,7 @@ pub(super) fn allocate(
 
 /// Allocates registers by first fit, in the order of a key.
 fn fit(
-    body: &Body,
+    body: &Dataflow,
     live: &[(u32, u32)],
     (interval, unroll): (u32, u32),
     limit: u8,

@@ -1,6 +1,6 @@
 //! Modulo schedules of a body, and the placement of its operations.
 
-use super::body::{Body, Op, Reg, Step, table};
+use super::dataflow::{DataOperand, Dataflow, Op, PointerStep, table};
 use super::registers::Registers;
 use super::search::Unschedulable;
 use super::swing::{First, Ties};
@@ -8,8 +8,8 @@ use cp2_machine::{Class, ClassMap, Machine};
 
 /// A body with the cycle of every operation and the registers of every value.
 #[derive(Clone, Debug)]
-pub(crate) struct Schedule {
-    pub(super) body: Body,
+pub struct ModuloSchedule {
+    pub(super) body: Dataflow,
     /// Cycles from an iteration to the next.
     pub(super) interval: u32,
     /// Cycle of every operation, from the beginning of its iteration.
@@ -25,9 +25,9 @@ pub(crate) struct Schedule {
     pub(super) loop_setup: u32,
 }
 
-impl Schedule {
+impl ModuloSchedule {
     /// Makes the error that refuses this schedule.
-    pub(crate) fn make_refusal(&self) -> Unschedulable {
+    pub fn make_refusal(&self) -> Unschedulable {
         let registers = self.registers.base.iter().flatten().max();
         Unschedulable {
             operations: self.body.ops.len(),
@@ -61,7 +61,7 @@ pub(super) enum Order {
     Swing(First, Ties),
 }
 
-impl Body {
+impl Dataflow {
     /// Returns for every load and store the cycles by which it could be moved towards the arithmetic.
     pub(super) fn slack(&self, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<u32> {
         let mut slack = vec![i64::MAX; self.ops.len()];
@@ -125,7 +125,7 @@ pub(super) fn latency(machine: &Machine, class: Class) -> i64 {
 /// The placement of a body for one interval. Times are relative to the first arithmetic operation and may be
 /// negative.
 pub(super) struct Attempt<'a> {
-    pub(super) body: &'a Body,
+    pub(super) body: &'a Dataflow,
     machine: &'a Machine,
     pub(super) interval: i64,
     /// For each cycle of the interval true if its arithmetic slot is free.
@@ -143,7 +143,7 @@ pub(super) struct Attempt<'a> {
 pub(super) type Found = (Vec<u32>, Vec<Option<u32>>, Vec<usize>);
 
 impl<'a> Attempt<'a> {
-    pub(super) fn new(body: &'a Body, machine: &'a Machine, interval: u32) -> Self {
+    pub(super) fn new(body: &'a Dataflow, machine: &'a Machine, interval: u32) -> Self {
         let free = vec![true; interval as usize];
         Self {
             body,
@@ -246,7 +246,7 @@ impl<'a> Attempt<'a> {
     ///
     /// Exempt are pointers that stay where they are, in bodies in order.
     pub(super) fn steps(&self, pointer: usize) -> bool {
-        !self.body.in_order || self.body.pointers[pointer].1 != Step::Bytes(0)
+        !self.body.in_order || self.body.pointers[pointer].1 != PointerStep::Bytes(0)
     }
 
     /// Checks the registers that are carried from an iteration to the next.
@@ -254,7 +254,7 @@ impl<'a> Attempt<'a> {
     /// An operation written before the one that writes the register, or that one itself, reads the value of
     /// the iteration before; an operation behind it reads the new value.
     fn carried(&self) -> Option<()> {
-        let fixed = |r: &Reg| r.value().is_none();
+        let fixed = |r: &DataOperand| r.value().is_none();
         for (w, writer) in self.body.ops.iter().enumerate() {
             for def in writer.defs.iter().filter(|r| fixed(r)) {
                 let written = self.at[w]?;
@@ -285,7 +285,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Returns the first cycle for stores through a pointer, if there are loads of the next iteration that
-    /// must come before ([`Body::order_stores_after_next_loads`]).
+    /// must come before ([`Dataflow::order_stores_after_next_loads`]).
     pub(super) fn first_store_cycle(&self, stores: usize) -> Option<i64> {
         let loads = self.body.behind.iter().filter(|(own, _)| *own == stores);
         let last = loads.filter_map(|&(_, loads)| Some(self.ends(loads)?.1));
@@ -351,7 +351,7 @@ impl<'a> Attempt<'a> {
 }
 
 /// Returns true if two operands have a pair in common.
-fn overlap(a: Reg, b: Reg) -> bool {
+fn overlap(a: DataOperand, b: DataOperand) -> bool {
     match (a.value(), b.value()) {
         (Some((a, x)), Some((b, y))) => a == b && x & y != 0,
         _ => false,
@@ -359,9 +359,9 @@ fn overlap(a: Reg, b: Reg) -> bool {
 }
 
 /// Returns for every operation the operations that compute its operands, or load what it overwrites.
-fn sources(body: &Body) -> Vec<Vec<usize>> {
+fn sources(body: &Dataflow) -> Vec<Vec<usize>> {
     let ops = &body.ops;
-    let mut writers: Vec<Vec<(usize, Reg)>> = vec![Vec::new(); body.quads.len()];
+    let mut writers: Vec<Vec<(usize, DataOperand)>> = vec![Vec::new(); body.quads.len()];
     for (i, op) in ops.iter().enumerate() {
         for &def in &op.defs {
             if let Some((value, _)) = def.value() {

@@ -1,6 +1,6 @@
 //! Greedy placement: arithmetic first, then loads and stores around it.
 
-use super::schedule::Attempt;
+use super::placement::Attempt;
 
 /// Cycles that loads and stores may have to wait for the memory slot, where a value goes through memory.
 const MEMORY_SLOT_WAIT_CYCLES: i64 = 4;

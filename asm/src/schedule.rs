@@ -1,0 +1,29 @@
+//! Software pipelining: from the dataflow of one iteration to a whole loop.
+//!
+//! A [`Dataflow`] is one iteration: operations on values, loads and stores through pointers that step once per
+//! iteration. [`Dataflow::schedule`] finds a modulo schedule for a machine: every `interval` cycles an iteration begins,
+//! each slot of the word is used at most once per cycle of the interval, and no operation waits for its operands. Values
+//! that live longer than the interval get several registers in turn, and the loop is unrolled as often.
+//! [`ModuloSchedule::emit`] writes the assembly: fill, hardware loop, drain.
+//!
+//! The interval is at least `max(arithmetic, memory)`, the larger number of operations of a slot in an iteration; the
+//! search begins there. Where latencies keep more values waiting than there are registers,
+//! [`Dataflow::schedule_or_stretch`] makes the interval longer.
+//!
+//! This module is the one part of the assembler that knows time: it reads latencies and unit intervals from the
+//! machine's tables.
+
+mod dataflow;
+mod emit;
+mod greedy;
+mod placement;
+mod registers;
+mod search;
+mod swing;
+#[cfg(test)]
+mod tests;
+
+pub use dataflow::{DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
+pub use emit::{LoopText, PointerSetup};
+pub use placement::ModuloSchedule;
+pub use search::Unschedulable;
