@@ -24,6 +24,6 @@ mod swing;
 mod tests;
 
 pub use dataflow::{DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
-pub use emit::{LoopText, PointerSetup};
+pub use emit::{LoopLine, LoopText, LoopWord, PointerSetup, WordOperation};
 pub use placement::ModuloSchedule;
 pub use search::Unschedulable;

@@ -3,16 +3,47 @@
 use super::dataflow::{DataOperand, DataPointer, PointerStep};
 use super::placement::ModuloSchedule;
 use std::collections::VecDeque;
-use std::fmt::Write as _;
+use std::fmt;
 use std::ops::Range;
 
 /// A loop as assembly.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LoopText {
-    /// Lines of assembly.
-    pub text: String,
+    /// Words, and the beginnings and ends of hardware loops.
+    pub lines: Vec<LoopLine>,
     /// Cycles from the first word to the word behind the last.
     pub cycles: u64,
+}
+
+/// A line of a scheduled loop.
+#[derive(Clone, Debug)]
+pub enum LoopLine {
+    /// A word.
+    Word(LoopWord),
+    /// A hardware loop begins, with a constant count.
+    Begin(u64),
+    /// The hardware loop ends.
+    End,
+}
+
+/// The operations of a word.
+#[derive(Clone, Debug, Default)]
+pub struct LoopWord {
+    /// The operation of the arithmetic slot.
+    pub arithmetic: Option<WordOperation>,
+    /// The operation of the memory slot.
+    pub memory: Option<WordOperation>,
+}
+
+/// An operation of a word as assembly.
+#[derive(Clone, Debug)]
+pub struct WordOperation {
+    /// The operation with its operands.
+    pub text: String,
+    /// Index of the operation in its dataflow; none for a word that sets something up.
+    pub index: Option<usize>,
+    /// Index of the address register that it reads, if it accesses memory.
+    pub address: Option<u8>,
 }
 
 /// Words that set a pointer up, in the memory slot.
@@ -25,55 +56,100 @@ pub struct PointerSetup {
 }
 
 impl PointerSetup {
-    fn is_used(&self, line: &str) -> bool {
-        let used = |a: &u8| line.contains(&format!("[a{a}]")) || line.contains(&format!("[a{a} "));
-        self.registers.iter().any(used)
+    fn is_used(&self, line: &LoopLine) -> bool {
+        let LoopLine::Word(word) = line else {
+            return false;
+        };
+        let address = word.memory.as_ref().and_then(|memory| memory.address);
+        address.is_some_and(|a| self.registers.contains(&a))
+    }
+}
+
+impl LoopWord {
+    /// Makes the word of an operation of the memory slot that sets something up.
+    fn set_up(text: &str) -> Self {
+        Self {
+            arithmetic: None,
+            memory: Some(WordOperation {
+                text: text.to_owned(),
+                index: None,
+                address: None,
+            }),
+        }
+    }
+
+    /// Returns the operations of the word.
+    pub fn operations(&self) -> impl Iterator<Item = &WordOperation> {
+        self.arithmetic.iter().chain(&self.memory)
+    }
+}
+
+impl fmt::Display for LoopLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begin(turns) => write!(f, "loop {turns} {{"),
+            Self::End => f.write_str("}"),
+            Self::Word(word) => {
+                let mut between = "";
+                for operation in word.operations() {
+                    write!(f, "{between}{}", operation.text)?;
+                    between = " || ";
+                }
+                match between {
+                    "" => f.write_str("nop"),
+                    _ => Ok(()),
+                }
+            }
+        }
     }
 }
 
 impl LoopText {
+    /// Writes the lines of assembly.
+    #[must_use]
+    pub fn text(&self) -> String {
+        write_lines(&self.lines)
+    }
+
     /// Inserts the words that set pointers up before their first use.
     ///
     /// They go into memory slots that are free while the pipeline fills, else into words of their own.
+    #[must_use]
     pub fn set_up(self, mut setups: Vec<PointerSetup>) -> Self {
-        let lines: Vec<&str> = self.text.lines().collect();
-        setups.sort_by_key(|setup| lines.iter().position(|line| setup.is_used(line)));
+        setups.sort_by_key(|setup| self.lines.iter().position(|line| setup.is_used(line)));
         let words = setups.iter().enumerate();
         let mut pending: VecDeque<(usize, &str)> = words
             .flat_map(|(i, setup)| setup.words.iter().map(move |word| (i, word.as_str())))
             .collect();
-        let (mut text, mut cycles) = (String::new(), self.cycles);
-        for line in lines {
+        let (mut lines, mut cycles) = (Vec::new(), self.cycles);
+        for mut line in self.lines {
             // Inside a hardware loop nothing can be set up, so all words come before it.
-            let looped = line.trim_start().starts_with("loop");
+            let looped = matches!(line, LoopLine::Begin(_));
             while pending
                 .iter()
-                .any(|&(i, _)| looped || setups[i].is_used(line))
+                .any(|&(i, _)| looped || setups[i].is_used(&line))
             {
                 let Some((_, word)) = pending.pop_front() else {
                     break;
                 };
-                let _ = writeln!(text, "    {word}");
+                lines.push(LoopLine::Word(LoopWord::set_up(word)));
                 cycles += 1;
             }
-            let operation = line.trim_start();
-            let memory = operation.starts_with("ld") || operation.starts_with("st");
-            let free = !memory && !operation.contains("||");
-            let word = if free { pending.pop_front() } else { None };
-            match word {
-                Some((_, word)) if operation == "nop" => {
-                    let _ = writeln!(text, "    {word}");
-                }
-                Some((_, word)) => {
-                    let _ = writeln!(text, "{line} || {word}");
-                }
-                None => {
-                    let _ = writeln!(text, "{line}");
-                }
+            if let LoopLine::Word(word) = &mut line
+                && word.memory.is_none()
+                && let Some((_, setup)) = pending.pop_front()
+            {
+                word.memory = LoopWord::set_up(setup).memory;
             }
+            lines.push(line);
         }
-        Self { text, cycles }
+        Self { lines, cycles }
     }
+}
+
+/// Writes lines of assembly.
+fn write_lines(lines: &[LoopLine]) -> String {
+    lines.iter().map(|line| format!("    {line}\n")).collect()
 }
 
 /// Most iterations of a hardware loop with a constant count.
@@ -111,7 +187,7 @@ impl ModuloSchedule {
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
         let total = (iterations.max(1) - 1) * interval + end;
         let times = which.start * interval..(which.end * interval).min(total);
-        self.words(&self.slots(), times, iterations)
+        write_lines(&self.words(&self.slots(), times, iterations))
     }
 
     /// Writes the loop over `iterations` iterations.
@@ -146,20 +222,20 @@ impl ModuloSchedule {
             head = first.min(before);
             tail = (last + 1 + total - end).max(behind);
         }
-        let (mut text, early) = self.towards_arithmetic(&slots, 0..head, iterations);
-        text += &words(head..before.min(tail));
+        let (mut lines, early) = self.towards_arithmetic(&slots, 0..head, iterations);
+        lines.extend(words(head..before.min(tail)));
         let mut setup = 0;
         if looped > 0 {
-            let _ = writeln!(text, "    loop {turns} {{");
-            text += &words(fill..fill + once);
-            text += "    }\n";
-            text += &words(behind..tail);
+            lines.push(LoopLine::Begin(turns));
+            lines.extend(words(fill..fill + once));
+            lines.push(LoopLine::End);
+            lines.extend(words(behind..tail));
             setup = 1 + u64::from(self.loop_setup);
         }
         let (stores, late) = self.towards_arithmetic(&slots, tail..total, iterations);
-        text += &stores;
+        lines.extend(stores);
         LoopText {
-            text,
+            lines,
             cycles: total + setup - early - late,
         }
     }
@@ -173,11 +249,11 @@ impl ModuloSchedule {
         slots: &[Vec<usize>],
         times: Range<u64>,
         iterations: u64,
-    ) -> (String, u64) {
+    ) -> (Vec<LoopLine>, u64) {
         let interval = u64::from(self.interval);
         let loads = times.start == 0;
         // Each word with its distance from the arithmetic and its slack, the nearest first.
-        let mut words: Vec<(u64, u64, String)> = times
+        let mut words: Vec<(u64, u64, LoopLine)> = times
             .clone()
             .filter_map(|t| {
                 let slot = &slots[(t % interval) as usize];
@@ -197,11 +273,11 @@ impl ModuloSchedule {
         if loads {
             words.reverse();
         }
-        let mut lines: Vec<String> = Vec::new();
+        let mut lines: Vec<LoopLine> = Vec::new();
         for (apart, slack, word) in words {
             let wanted = apart.saturating_sub(slack).max(1) as usize;
             while lines.len() + 1 < wanted {
-                lines.push("    nop\n".to_owned());
+                lines.push(LoopLine::Word(LoopWord::default()));
             }
             lines.push(word);
         }
@@ -209,7 +285,7 @@ impl ModuloSchedule {
         if loads {
             lines.reverse();
         }
-        (lines.concat(), saved)
+        (lines, saved)
     }
 
     /// Returns the operations scheduled at every cycle of the interval.
@@ -222,7 +298,7 @@ impl ModuloSchedule {
     }
 
     /// Writes the words of a range of cycles.
-    fn words(&self, slots: &[Vec<usize>], times: Range<u64>, iterations: u64) -> String {
+    fn words(&self, slots: &[Vec<usize>], times: Range<u64>, iterations: u64) -> Vec<LoopLine> {
         let interval = u64::from(self.interval);
         times
             .map(|t| self.word(&slots[(t % interval) as usize], t, iterations))
@@ -245,27 +321,39 @@ impl ModuloSchedule {
     }
 
     /// Writes the word of a time: the operations issued then, each for its iteration.
-    fn word(&self, ops: &[usize], time: u64, iterations: u64) -> String {
-        let mut slots: Vec<String> = Vec::new();
-        for (op, i) in self.instances(ops, time, iterations) {
-            slots.push(self.operation(op, i));
+    fn word(&self, ops: &[usize], time: u64, iterations: u64) -> LoopLine {
+        let mut word = LoopWord::default();
+        for (index, iteration) in self.instances(ops, time, iterations) {
+            let access = self.body.ops[index].access;
+            let slot = match access {
+                None => &mut word.arithmetic,
+                Some(_) => &mut word.memory,
+            };
+            *slot = Some(WordOperation {
+                text: self.operation(index, iteration),
+                index: Some(index),
+                address: access.map(|access| self.body.pointers[access.pointer].0),
+            });
         }
-        slots.extend(self.loaded_steps(time, iterations));
-        if slots.is_empty() {
-            slots.push("nop".to_owned());
+        if let Some(step) = self.loaded_steps(time, iterations).next() {
+            word.memory = Some(step);
         }
-        format!("    {}\n", slots.join(" || "))
+        LoopLine::Word(word)
     }
 
     /// Writes the loads of steps at a time.
-    fn loaded_steps(&self, time: u64, iterations: u64) -> impl Iterator<Item = String> {
+    fn loaded_steps(&self, time: u64, iterations: u64) -> impl Iterator<Item = WordOperation> {
         let pointers = self.body.pointers.iter().zip(&self.steps);
         pointers.filter_map(move |(&(_, step), at)| {
             self.instance((*at)?, time, iterations)?;
             match step {
                 PointerStep::Table {
                     step, table, by, ..
-                } => Some(format!("ldx s{step}, [a{table}]+s{by}%")),
+                } => Some(WordOperation {
+                    text: format!("ldx s{step}, [a{table}]+s{by}%"),
+                    index: None,
+                    address: Some(table),
+                }),
                 PointerStep::Bytes(_) | PointerStep::Modulo(_) | PointerStep::Turns(_) => None,
             }
         })

@@ -36,7 +36,7 @@ fn the_interval_is_the_least_and_no_word_waits() {
             let made = schedule.emit(iterations);
             let text = format!(
                 ".program\n movi a0, 0\n movi a1, 4096\n lif r63, 1.0\n{} stop\n",
-                made.text
+                made.text()
             );
             let options = Options {
                 machine: Some(&machine),
@@ -101,7 +101,7 @@ fn long_latencies_are_stretched() {
     let made = schedule.emit(3);
     let text = format!(
         ".program\n movi a0, 0\n movi a1, 4096\n{} stop\n",
-        made.text
+        made.text()
     );
     let options = Options {
         machine: Some(&machine),
@@ -144,8 +144,8 @@ fn steps_are_loaded_before_the_first_arithmetic() {
     let schedule = body.schedule(&machine, 64).unwrap();
     for iterations in [1, 2, 3, 50] {
         let made = schedule.emit(iterations);
-        let step = made.text.find("[a12]+s0").unwrap();
-        let load = made.text.find("ldx s0").unwrap();
-        assert!(load < step, "{}", made.text);
+        let step = made.text().find("[a12]+s0").unwrap();
+        let load = made.text().find("ldx s0").unwrap();
+        assert!(load < step, "{}", made.text());
     }
 }

@@ -144,7 +144,7 @@ impl TiledFilter {
         };
         let programs = [Some(&part), rest.as_ref()].into_iter().flatten();
         let text: String = programs
-            .map(|part| part.tiles.words(SAMPLE_TILES).text)
+            .map(|part| part.tiles.words(SAMPLE_TILES).text())
             .collect();
         if !has_room(&text, machine) {
             return None;
@@ -185,7 +185,7 @@ impl TiledFilter {
         let (part, parts) = (&self.part.shape, self.parts);
         let made = self.part.tiles.words(tiles);
         if parts == 1 && self.rest.is_none() {
-            return (made.text, made.cycles);
+            return (made.text(), made.cycles);
         }
         let shape = self.shape;
         let quads = shape.width() * shape.lanes() * shape.interpolate / 2;
@@ -201,7 +201,7 @@ impl TiledFilter {
              loop {quads} {{\n    stq q0, [a10]+16\n    }}\n    nop\n    }}\n    \
              movi s15, {first}\n    add a8, a8, s15\n    movi a11, taps\n    movi s14, -{back}\n    \
              movi s15, {taps}\n    loop {parts} {{\n{}    add a8, a8, s14\n    add a11, a11, s15\n    }}\n",
-            made.text
+            made.text()
         );
         let zeros = (tiles * (quads + 4)) as u64;
         let mut cycles = zeros + parts as u64 * (made.cycles + 2) + 16;
@@ -210,7 +210,10 @@ impl TiledFilter {
             // leads.
             let later = bytes(part.lead()) as i64 - bytes(rest.shape.lead()) as i64;
             let made = rest.tiles.words(tiles);
-            text += &format!("    movi s14, {later}\n    add a8, a8, s14\n{}", made.text);
+            text += &format!(
+                "    movi s14, {later}\n    add a8, a8, s14\n{}",
+                made.text()
+            );
             cycles += made.cycles + 2;
         }
         (text, cycles)

@@ -100,7 +100,7 @@ impl PolyphaseFilter {
             }
             for each in &pass.loops {
                 let made = each.words();
-                text += &made.text;
+                text += &made.text();
                 tile += made.cycles;
             }
             let latency = machine.cp2.latency[cp2_machine::Class::Madd].0;

@@ -245,7 +245,7 @@ impl TransposedForm {
             let mut tile = sums.width as u64;
             for each in loops {
                 let made = each.words();
-                text += &made.text;
+                text += &made.text();
                 tile += made.cycles;
             }
             for o in 0..carried {

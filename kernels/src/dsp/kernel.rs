@@ -118,7 +118,7 @@ impl<'a> VectorRecipe<'a> {
         let schedule = self.ops.schedule(machine)?;
         let emitted = schedule.emit(self.iterations);
         let beside = self.before.lines().count() + self.after.lines().count() + self.tables.len();
-        let text = self.text(&schedule, &emitted.text);
+        let text = self.text(&schedule, &emitted.text());
         let cycles = (emitted.cycles + beside as u64) * self.turns;
         let mut operations = Operations::default();
         operations.add(&self.ops.body, self.iterations * self.turns, machine);

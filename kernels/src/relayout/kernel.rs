@@ -258,7 +258,7 @@ impl PageWords {
             self.address(register, INPUT, first);
         }
         let made = schedule.emit(run.iterations);
-        self.words += &made.text;
+        self.words += &made.text();
         Ok(())
     }
 

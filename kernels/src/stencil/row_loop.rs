@@ -132,7 +132,7 @@ impl RowLoop<'_> {
                     further(&mut text, register, &base.register, base.bytes + before);
                 }
             }
-            text += &first.emit(self.scheduled.kept_first()).text;
+            text += &first.emit(self.scheduled.kept_first()).text();
         }
         // The later half's pointer is set last: its register may hold the address that both begin at.
         for (&(stream, _), &pointer) in &made.pointers {
@@ -150,7 +150,7 @@ impl RowLoop<'_> {
                 let _ = writeln!(text, "    movi a{register}, {name}{} + {bias}", self.label);
             }
         }
-        text + &schedule.emit(self.iterations()).text
+        text + &schedule.emit(self.iterations()).text()
     }
 
     /// Returns the iterations of its rows.

@@ -89,7 +89,7 @@ impl Scheduled {
     pub(super) fn fastest(all: &[Self], rows: usize, loops: usize) -> Option<&Self> {
         let own = all.iter().filter(|one| {
             let iterations = (rows / one.rows_per_iteration()) as u64;
-            let words = || one.schedule.emit(iterations).text.lines().count();
+            let words = || one.schedule.emit(iterations).lines.len();
             rows.is_multiple_of(one.rows_per_iteration()) && words() <= WORDS / loops.max(1)
         });
         own.min_by_key(|one| one.cycles(rows))

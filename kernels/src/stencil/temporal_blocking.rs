@@ -220,7 +220,7 @@ impl Fused<'_> {
             let _ = writeln!(text, "    movi s0, {}\n    add a2, c0, s0", bytes(inner));
         }
         let quads = self.pitch() / QUAD;
-        Ok(text + &schedule.emit(quads.unsigned_abs()).text)
+        Ok(text + &schedule.emit(quads.unsigned_abs()).text())
     }
 
     /// Adds the text that provides the planes beyond the array, and returns the registers with the planes

@@ -139,7 +139,7 @@ impl BeamGroup {
         for sum in &sums {
             let _ = writeln!(text, "    mov q{sum}, q31");
         }
-        text += &inner.text;
+        text += &inner.text();
         // Sums of even and of odd elements are added; the results of a snapshot become adjacent.
         for (i, sum) in sums.iter().enumerate() {
             let _ = writeln!(text, "    add r{i}, r{}, r{}", 2 * sum, 2 * sum + 1);
@@ -154,7 +154,7 @@ impl BeamGroup {
             let _ = writeln!(text, "    {store}{}, [a11 + {offset}]", i / width);
         }
         let _ = writeln!(text, "    addi a11, a11, {}", bytes(size));
-        let beside = text.lines().count() - inner.text.lines().count();
+        let beside = text.lines().count() - inner.text().lines().count();
         let cycles = inner.cycles + beside as u64 + 1;
         Ok((ops, schedule.bias(weight), text, cycles))
     }

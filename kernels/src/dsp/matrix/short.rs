@@ -97,7 +97,7 @@ impl VectorCut {
                 schedule.bias(w.pointer),
                 schedule.bias(y.pointer),
                 schedule.bias(x.pointer),
-                emitted.text,
+                emitted.text(),
                 bytes(size)
             );
             cycles += 8 + (emitted.cycles + 6) * count as u64;

@@ -203,7 +203,7 @@ impl ColumnLoop {
         let iterations = iterations as u64;
         text.operations.add(&self.body, iterations, machine);
         let made = schedule.emit(iterations).set_up(setups);
-        text.words += &made.text;
+        text.words += &made.text();
         text.cycles += made.cycles;
         Ok(())
     }

@@ -173,7 +173,7 @@ impl Looped {
             begin: own(part.rows.ops.load_constants()),
             constants: own(part.rows.ops.constant_table()),
             cycles: emitted.cycles,
-            text: emitted.text,
+            text: emitted.text(),
         })
     }
 }
