@@ -18,6 +18,8 @@ mod finish;
 mod include;
 mod limits;
 mod line;
+mod linear_lines;
+mod linear_words;
 mod loops;
 mod machine;
 mod registers;
@@ -33,6 +35,7 @@ mod tests;
 
 pub use finish::Assembly;
 pub use include::{Include, IncludeFiles, shipped};
+pub(crate) use select::describe_row;
 
 use crate::diag::Diagnostics;
 use crate::expr::Value;

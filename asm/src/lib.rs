@@ -11,6 +11,7 @@ mod expr;
 pub mod flow;
 pub mod isa;
 pub mod issue;
+mod linear;
 pub mod manual;
 pub mod object;
 mod program;
@@ -30,6 +31,7 @@ pub use assemble::{
 pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Severity};
 pub use expansion::{Expansion, ProgramExpansion};
 pub use expr::{Value, cis};
+pub use linear::BlockReport;
 pub use program::{ABI_VERSION, Line, LinkError, Program, Segment, Symbol, SymbolKind};
 pub use source::Source;
 pub use structure::StructureError;

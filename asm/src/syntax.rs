@@ -3,6 +3,7 @@
 mod block;
 mod expression;
 mod lexer;
+mod linear;
 mod operand;
 mod parser;
 mod piece;
@@ -10,6 +11,7 @@ mod token;
 
 pub(crate) use block::{Arm, Line, Node, blocks};
 pub(crate) use lexer::lines;
+pub(crate) use linear::ValueName;
 pub(crate) use operand::{AllowedWarnings, Arg, MemArg, ModeArg, Register, Slots, SourceInst};
 pub(crate) use parser::{Names, Parser, Text};
 pub(crate) use piece::{Number, Numbers, Piece};

@@ -9,10 +9,40 @@ use crate::source::Span;
 use crate::syntax::{Parser, Register, Token};
 use cp2_machine::Extensions;
 
-const DIRECTIVES: [&str; 23] = [
-    ".program", ".dmem", ".entry", ".equ", ".align", ".float", ".int", ".complex", ".space",
-    ".cis", ".alias", ".unalias", ".require", ".include", ".error", ".rept", ".endr", ".macro",
-    ".endm", ".if", ".elif", ".else", ".endif",
+const DIRECTIVES: [&str; 33] = [
+    ".program",
+    ".dmem",
+    ".entry",
+    ".equ",
+    ".align",
+    ".float",
+    ".int",
+    ".complex",
+    ".space",
+    ".cis",
+    ".alias",
+    ".unalias",
+    ".require",
+    ".include",
+    ".error",
+    ".rept",
+    ".endr",
+    ".macro",
+    ".endm",
+    ".if",
+    ".elif",
+    ".else",
+    ".endif",
+    ".linear",
+    ".endlinear",
+    ".const",
+    ".pointer",
+    ".apart",
+    ".pair",
+    ".order",
+    ".spread",
+    ".phase",
+    ".free",
 ];
 
 impl Assembler<'_> {
@@ -25,6 +55,9 @@ impl Assembler<'_> {
         context: &Context<'_>,
     ) -> Result<(), Fail> {
         self.names.note();
+        if self.linear_directive(name, at, args, context)? {
+            return Ok(());
+        }
         let mut p = Parser::new(args, &self.names, context.scope);
         // An empty list of operands has no position; the directive's is used.
         let nothing = |fail: Fail| {

@@ -12,6 +12,7 @@ use super::stall;
 use super::state::Assembler;
 use crate::diag::{Diagnostics, Fail, Problem};
 use crate::isa::{Slot, Word};
+use crate::linear::BlockReport;
 use crate::program::{Program, Segment};
 use crate::source::Span;
 use crate::structure::ends_flow;
@@ -24,6 +25,8 @@ pub struct Assembly {
     pub program: Program,
     /// Warnings, in source order.
     pub warnings: Diagnostics,
+    /// The linear blocks as they were scheduled, in source order.
+    pub blocks: Vec<BlockReport>,
 }
 
 impl Assembler<'_> {
@@ -46,6 +49,14 @@ impl Assembler<'_> {
                 self.error(fail, Default::default());
             }
         }
+        if let Some(block) = self.linear.take() {
+            let problem = Problem::Unclosed {
+                opener: ".linear".into(),
+                closer: ".endlinear",
+            };
+            self.error(Fail::new(problem, block.at), block.chain);
+        }
+        self.place_constant_tables();
         self.hint_at_order();
         let words = self.finish_words();
         loops::check(&mut self, &words);
@@ -91,6 +102,7 @@ impl Assembler<'_> {
         Ok(Assembly {
             program,
             warnings: self.sink.finish(&self.map).1,
+            blocks: self.reports,
         })
     }
 

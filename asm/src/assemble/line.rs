@@ -5,7 +5,7 @@
 use super::limits;
 use super::select::{Selected, select};
 use super::state::{Assembler, Context, PendingWord, Section};
-use crate::diag::{Fail, Problem};
+use crate::diag::{Chain, Fail, Problem};
 use crate::isa::Slot;
 use crate::program::SymbolKind;
 use crate::source::Span;
@@ -31,6 +31,7 @@ impl Assembler<'_> {
             let mut p = Parser::new(rest, &self.names, context.scope);
             p.next();
             p.end()?;
+            self.refuse_in_block("`}`", first.at)?;
             return self.close(first.at);
         }
         let mut p = Parser::new(rest, &self.names, context.scope);
@@ -41,6 +42,9 @@ impl Assembler<'_> {
         }
         if self.macros.contains_key(&*name.text) {
             return self.call(&name.text, name.at, p.rest(), context);
+        }
+        if self.linear.is_some() {
+            return self.linear_operation(rest, context);
         }
         match Parser::new(rest, &self.names, context.scope).word() {
             Ok(word) => self.word(word, context),
@@ -64,15 +68,7 @@ impl Assembler<'_> {
         context: &Context<'_>,
     ) -> Option<usize> {
         let pc = self.words.len();
-        if pc >= limits::WORDS {
-            let whose = "the largest program has".to_owned();
-            let problem = Problem::ProgramFull {
-                words: pc + 1,
-                most: limits::WORDS,
-                whose,
-            };
-            self.error(Fail::new(problem, at), context.chain);
-            self.halted = true;
+        if self.is_program_full(at, context.chain) {
             return None;
         }
         let (insts, chain) = (Vec::new(), context.chain);
@@ -88,6 +84,34 @@ impl Assembler<'_> {
             self.blocks.push((pc, at, chain));
         }
         Some(pc)
+    }
+
+    /// Returns true if no word has room any more, which is reported.
+    pub(super) fn is_program_full(&mut self, at: Span, chain: Chain) -> bool {
+        let pc = self.words.len();
+        if pc < limits::WORDS {
+            return false;
+        }
+        let whose = "the largest program has".to_owned();
+        let problem = Problem::ProgramFull {
+            words: pc + 1,
+            most: limits::WORDS,
+            whose,
+        };
+        self.error(Fail::new(problem, at), chain);
+        self.halted = true;
+        true
+    }
+
+    /// Refuses a label or the end of a loop inside a linear block.
+    fn refuse_in_block(&self, what: &str, at: Span) -> Result<(), Fail> {
+        let Some(block) = &self.linear else {
+            return Ok(());
+        };
+        let what = what.to_owned();
+        let why = "a linear block holds operations without branches or loops";
+        let fail = Fail::new(Problem::Misplaced { what, why }, at);
+        Err(fail.related(block.at, "the block begins here"))
     }
 
     /// Takes `name:` off the front of the line, if the line begins with a label.
@@ -107,6 +131,7 @@ impl Assembler<'_> {
             return Ok(None);
         }
         let rest = p.rest();
+        self.refuse_in_block("a label", name.at)?;
         let (kind, value) = match self.section {
             Section::Program => (SymbolKind::Program, self.words.len() as i64),
             Section::Dmem => (SymbolKind::Dmem, self.dmem as i64),
@@ -168,6 +193,10 @@ impl Assembler<'_> {
                 at,
             ));
         };
+        if self.scheduled_end == Some(self.words.len() - 1) {
+            // A loop that a linear block made ends here, and two loops may not end at one word.
+            self.append_word("nop", (at, Chain::default()), None)?;
+        }
         let end = self.words.len() - 1;
         if end == opener {
             let fail = Fail::new(

@@ -17,6 +17,28 @@ static ROWS: LazyLock<HashMap<&'static str, Vec<Op>>> = LazyLock::new(|| {
     rows
 });
 
+/// Returns the rows of a mnemonic.
+pub(super) fn find_rows(name: &str, isa: Isa<'_>) -> Vec<Op> {
+    let table = ROWS.get(name).map_or(&[][..], Vec::as_slice);
+    table.iter().copied().chain(isa.named(name)).collect()
+}
+
+/// Makes the error for a mnemonic without rows. `others` are further names that may stand in its place.
+pub(super) fn unknown_mnemonic<'a>(
+    name: &str,
+    at: Span,
+    isa: Isa<'_>,
+    others: impl Iterator<Item = &'a str>,
+) -> Fail {
+    let own = isa
+        .rows()
+        .iter()
+        .map(|row| row.definition().mnemonic.as_str());
+    let near = nearest(name, ROWS.keys().copied().chain(own).chain(others));
+    let name = name.to_owned();
+    Fail::new(Problem::UnknownMnemonic { name, near }, at)
+}
+
 /// True if some operation has the mnemonic `name`.
 pub(super) fn is_mnemonic(name: &str, isa: Isa<'_>) -> bool {
     ROWS.contains_key(name) || isa.named(name).next().is_some()
@@ -43,6 +65,8 @@ pub(super) struct Selected {
     pub(super) offset: Option<(Expr, Span)>,
     /// True if the loop's end is given by a block.
     pub(super) block: bool,
+    /// True for an operation that a linear block was scheduled to.
+    pub(super) scheduled: bool,
     pub(super) at: Span,
     pub(super) mnemonic_at: Span,
 }
@@ -54,26 +78,14 @@ pub(super) fn select<'a>(
     isa: Isa<'_>,
     others: impl Iterator<Item = &'a str>,
 ) -> Result<Selected, Fail> {
-    let table = ROWS.get(&*source.mnemonic).map_or(&[][..], Vec::as_slice);
-    let rows: Vec<Op> = table
-        .iter()
-        .copied()
-        .chain(isa.named(&source.mnemonic))
-        .collect();
+    let rows = find_rows(&source.mnemonic, isa);
     if rows.is_empty() {
-        let own = isa
-            .rows()
-            .iter()
-            .map(|row| row.definition().mnemonic.as_str());
-        let near = nearest(
+        return Err(unknown_mnemonic(
             &source.mnemonic,
-            ROWS.keys().copied().chain(own).chain(others),
-        );
-        let problem = Problem::UnknownMnemonic {
-            name: source.mnemonic.to_string(),
-            near,
-        };
-        return Err(Fail::new(problem, source.mnemonic_at));
+            source.mnemonic_at,
+            isa,
+            others,
+        ));
     }
     match rows
         .iter()
@@ -137,7 +149,7 @@ fn misfit(rows: &[Op], source: &SourceInst<'_>) -> Fail {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let forms = rows.iter().map(|op| form(op.row())).collect();
+    let forms = rows.iter().map(|op| describe_row(op.row())).collect();
     let mnemonic = source.mnemonic.to_string();
     // A single name in place of a register is taken for a misspelt register or alias.
     let name = match source.args.get(best) {
@@ -173,7 +185,7 @@ fn describe(arg: &Arg) -> String {
 }
 
 /// Formats a row's operands for messages: `ldp d:pair, addr:[address]`.
-pub(super) fn form(row: &Row) -> String {
+pub(crate) fn describe_row(row: &Row) -> String {
     let operand = |o: &Operand| {
         let kind = match o.kind {
             Kind::Pair => "pair".to_owned(),
@@ -222,6 +234,7 @@ fn fill(row: &Row, source: SourceInst<'_>) -> Result<Selected, Fail> {
         target: None,
         offset: None,
         block: false,
+        scheduled: false,
         at: source.at,
         mnemonic_at: source.mnemonic_at,
     };

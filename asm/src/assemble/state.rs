@@ -2,11 +2,13 @@
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
+use super::linear_words::ConstantTable;
 use super::select::Selected;
 use super::symbols::Table;
 use super::{Options, include::Loaded};
 use crate::diag::{Chain, Fail, Problem, Sink};
 use crate::expr::Expr;
+use crate::linear::{BlockReport, LinearBlock};
 use crate::source::{SourceMap, Span};
 use crate::syntax::{AllowedWarnings, Lexeme, Node, Scope};
 use cp2_machine::Extensions;
@@ -108,6 +110,14 @@ pub(super) struct Assembler<'a> {
     pub(super) requires: Extensions,
     /// Source position of each `.require`, for messages.
     pub(super) required_at: Vec<(Extensions, Span, Chain)>,
+    /// The linear block that is being read.
+    pub(super) linear: Option<Box<LinearBlock>>,
+    /// Tables of the constants of linear blocks.
+    pub(super) tables: Vec<ConstantTable>,
+    /// What was found about the linear blocks.
+    pub(super) reports: Vec<BlockReport>,
+    /// Last word of the latest hardware loop that a linear block made.
+    pub(super) scheduled_end: Option<usize>,
     pub(super) lines: u64,
     pub(super) tokens: u64,
     /// True once a limit was hit: nothing more is read.
@@ -136,6 +146,10 @@ impl<'a> Assembler<'a> {
             entry: None,
             requires: Extensions::empty(),
             required_at: Vec::new(),
+            linear: None,
+            tables: Vec::new(),
+            reports: Vec::new(),
+            scheduled_end: None,
             lines: 0,
             tokens: 0,
             halted: false,

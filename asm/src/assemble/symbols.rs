@@ -53,6 +53,8 @@ pub(super) struct Table {
     later: RefCell<HashMap<Rc<str>, Value>>,
     later_origins: RefCell<HashMap<Rc<str>, SymbolKind>>,
     depth: Cell<u32>,
+    /// Numbers of the constants of the linear block that is being read.
+    pub(super) block_constants: HashMap<Rc<str>, Value>,
     /// Address of the next word or byte.
     pub(super) location: i64,
     /// Count of effects other than added words, and of uses of values that change while the source is read.
@@ -83,6 +85,7 @@ impl Table {
             later: RefCell::default(),
             later_origins: RefCell::default(),
             depth: Cell::new(0),
+            block_constants: HashMap::new(),
             location: 0,
             done: Cell::new(0),
             counted: Cell::new(false),
@@ -146,6 +149,19 @@ impl Table {
                 order,
             },
         );
+    }
+
+    /// Defines a symbol whose name no source can write.
+    pub(super) fn define_hidden(&mut self, key: Rc<str>, kind: SymbolKind, value: i64) {
+        let order = self.symbols.len();
+        let definition = Definition {
+            kind,
+            origin: kind,
+            body: Body::Value(value.into()),
+            at: None,
+            order,
+        };
+        self.symbols.insert(key, definition);
     }
 
     /// Refuses a name that already has another meaning.

@@ -159,6 +159,23 @@ pub enum Problem {
         machine: String,
     },
 
+    // --- linear blocks ---
+    #[error("`{name}` is no value, constant or register")]
+    UnknownValue { name: String, later: bool },
+    #[error("no pointer `{name}`")]
+    UnknownPointer { name: String, near: Option<String> },
+    #[error("{} of `{name}` is never computed", if *half { "a half" } else { "the value" })]
+    Uncomputed { name: String, half: bool },
+    #[error("a linear block is scheduled for a machine, and none is given")]
+    NeedsMachine,
+    #[error("block `{name}` finds too few {what}")]
+    LacksRegisters { name: String, what: &'static str },
+    #[error("block `{name}` has no schedule: {refusal}")]
+    Unschedulable {
+        name: String,
+        refusal: crate::schedule::Unschedulable,
+    },
+
     // --- memory and machine ---
     #[error("{what} in {section}")]
     WrongSection { what: String, section: &'static str },
@@ -277,6 +294,12 @@ impl Problem {
             Self::LoopOverlap { .. } => "loop-overlap",
             Self::LoopLength { .. } => "loop-length",
             Self::LoopDepth { .. } => "loop-depth",
+            Self::UnknownValue { .. } => "unknown-value",
+            Self::UnknownPointer { .. } => "unknown-pointer",
+            Self::Uncomputed { .. } => "uncomputed",
+            Self::NeedsMachine => "needs-machine",
+            Self::LacksRegisters { .. } => "lacks-registers",
+            Self::Unschedulable { .. } => "unschedulable",
             Self::WrongSection { .. } => "wrong-section",
             Self::ProgramFull { .. } => "program-full",
             Self::DmemFull { .. } => "dmem-full",
@@ -313,6 +336,24 @@ impl Problem {
             Self::TakenMnemonic { .. } => {
                 vec!["give the row another mnemonic in the machine file".to_owned()]
             }
+            Self::UnknownValue { later: true, .. } => one(
+                "it is computed further down: `@1` behind its name is its value of the iteration before",
+            ),
+            Self::UnknownValue { .. } => one(
+                "a value is computed by an operation before it is used; a constant is declared by `.const`",
+            ),
+            Self::UnknownPointer { near: n, .. } => {
+                let mut help: Vec<String> = near(n);
+                help.push("declare it: `.pointer p = c4 by 16`".to_owned());
+                help
+            }
+            Self::NeedsMachine => one("give one: --machine vm7"),
+            Self::LacksRegisters { .. } => {
+                one("`.free` names registers that the block may use although other words name them")
+            }
+            Self::Unschedulable { .. } => one(
+                "split the block, load values again instead of keeping them, or free registers by `.free`",
+            ),
             Self::Extension { names, machine, .. } => vec![format!(
                 "give a machine that has it: --machine {machine}+{}",
                 names.replace(", ", "+")

@@ -15,16 +15,18 @@ pub(crate) enum Function {
     Float,
     Floor,
     Int,
+    IsPowerOfTwo,
     Log2,
     Max,
     Min,
     Round,
     Sin,
+    Single,
     Sqrt,
 }
 
 /// Name, function, fewest and most arguments of each row.
-const FUNCTIONS: [(&str, Function, usize, usize); 15] = [
+const FUNCTIONS: [(&str, Function, usize, usize); 17] = [
     ("abs", Function::Abs, 1, 1),
     ("bitrev", Function::Bitrev, 2, 2),
     ("bits", Function::Bits, 1, 1),
@@ -34,11 +36,13 @@ const FUNCTIONS: [(&str, Function, usize, usize); 15] = [
     ("float", Function::Float, 1, 1),
     ("floor", Function::Floor, 1, 1),
     ("int", Function::Int, 1, 1),
+    ("is_power_of_two", Function::IsPowerOfTwo, 1, 1),
     ("log2", Function::Log2, 1, 1),
     ("max", Function::Max, 1, 64),
     ("min", Function::Min, 1, 64),
     ("round", Function::Round, 1, 1),
     ("sin", Function::Sin, 1, 1),
+    ("single", Function::Single, 1, 1),
     ("sqrt", Function::Sqrt, 1, 1),
 ];
 
@@ -49,7 +53,10 @@ impl Function {
 
     /// Iterates over the names of all functions, for suggestions.
     pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-        FUNCTIONS.iter().map(|row| row.0).chain(["defined"])
+        FUNCTIONS
+            .iter()
+            .map(|row| row.0)
+            .chain(["constant", "defined"])
     }
 
     /// Evaluates the function.
@@ -107,6 +114,12 @@ impl Function {
             (Self::Sin, _) => Ok(Value::Float(trig::turns(x).1)),
             (Self::Exp2, _) => Ok(Value::Float(libm::exp2(x))),
             (Self::Float, _) => Ok(Value::Float(x)),
+            (Self::IsPowerOfTwo, _) => {
+                // Only the sign and the exponent of such a number are not zero.
+                let power = x.is_normal() && x.to_bits() << 12 == 0;
+                Ok(Value::Int(i64::from(power)))
+            }
+            (Self::Single, _) => Ok(Value::from_f32_bits(first.to_f32_bits())),
             (Self::Log2, Value::Int(v)) if v > 0 && v & (v - 1) == 0 => {
                 Ok(Value::Int(i64::from(v.trailing_zeros())))
             }

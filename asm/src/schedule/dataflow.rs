@@ -169,6 +169,12 @@ impl Dataflow {
         DataPointer(self.pointers.len() - 1)
     }
 
+    /// Returns the address register of a pointer.
+    pub(crate) fn pointer_register(&self, pointer: DataPointer) -> u8 {
+        let found = self.pointers.get(pointer.0);
+        found.map_or(0, |&(register, _)| register)
+    }
+
     /// Declares that an iteration stores through `stores` into places that the next iteration loads from
     /// through `loads`.
     pub fn order_stores_after_next_loads(&mut self, stores: DataPointer, loads: DataPointer) {
@@ -292,8 +298,28 @@ impl Dataflow {
         }
     }
 
+    /// Adds an operation of the arithmetic slot with its class, and the immediate behind its operands if there is one.
+    pub(crate) fn operation(
+        &mut self,
+        (name, class): (&'static str, Class),
+        defs: &[DataOperand],
+        uses: &[DataOperand],
+        immediate: Option<i64>,
+    ) {
+        self.ops.push(Op {
+            name,
+            class,
+            defs: defs.to_vec(),
+            uses: uses.to_vec(),
+            after: Vec::new(),
+            access: None,
+            phase: self.phase,
+            immediate,
+        });
+    }
+
     /// Adds a load or a store.
-    fn access(
+    pub(crate) fn access(
         &mut self,
         name: &'static str,
         class: Class,

@@ -171,6 +171,12 @@ impl ModuloSchedule {
         found.map_or(0, |&(register, _)| register)
     }
 
+    /// Returns the cycles from an iteration to the next.
+    #[must_use]
+    pub fn interval(&self) -> u32 {
+        self.interval
+    }
+
     /// Returns the number of iterations that overlap, and of iterations after which registers repeat.
     pub fn overlap(&self) -> (u64, u64) {
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);

@@ -37,7 +37,7 @@ impl Dataflow {
         machine: &Machine,
         registers: u8,
     ) -> Result<ModuloSchedule, Unschedulable> {
-        let least = self.least(machine);
+        let least = self.least_interval(machine);
         let intervals = least..least.saturating_add(TRIED_INTERVALS);
         self.shortest(machine, registers, intervals, self.tries())
     }
@@ -63,7 +63,7 @@ impl Dataflow {
         machine: &Machine,
         registers: u8,
     ) -> Result<ModuloSchedule, Unschedulable> {
-        let first = self.least(machine).saturating_add(TRIED_INTERVALS);
+        let first = self.least_interval(machine).saturating_add(TRIED_INTERVALS);
         let latencies = self.ops.iter().map(|op| latency(machine, op.class));
         let all = latencies.fold(0, i64::saturating_add);
         // At this interval operations could follow each other, each waiting for the one before, with loads
@@ -77,7 +77,7 @@ impl Dataflow {
     }
 
     /// Returns the least interval that slots and units have room for.
-    fn least(&self, machine: &Machine) -> u32 {
+    pub(crate) fn least_interval(&self, machine: &Machine) -> u32 {
         let slots = self.arithmetic().max(self.memory()).max(1);
         (slots.max(self.busiest_unit(machine)) + self.spare) as u32
     }

@@ -271,6 +271,19 @@ impl Parser<'_, '_> {
                 || self.names.alias(&ident.text).is_some();
             return Ok(Expr::Value(Value::Int(i64::from(known))));
         }
+        if name == "constant" {
+            let constant = self.value_name("the name of a constant")?;
+            self.expect(")")?;
+            let value = self.names.constant(&constant.text);
+            return value.map(Expr::Value).ok_or_else(|| {
+                let problem = Problem::UnknownName {
+                    name: constant.text.to_string(),
+                    near: None,
+                    hint: Some("`constant` gives the number of a `.const` of the block"),
+                };
+                Fail::new(problem, constant.at)
+            });
+        }
         let mut args = Vec::new();
         if !self.is(")") {
             loop {

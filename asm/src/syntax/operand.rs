@@ -4,7 +4,7 @@ use super::parser::{Names, Parser, Text};
 use super::token::Token;
 use crate::diag::{Fail, Problem};
 use crate::expr::Expr;
-use crate::isa::{Address, Kind, Scalar, index};
+use crate::isa::{Address, Kind, RegSet, Scalar, index};
 use crate::source::Span;
 use std::fmt;
 
@@ -38,6 +38,17 @@ impl Register {
             .map(Self::Pair)
             .or_else(|| of('q', Kind::Quad).map(Self::Quad))
             .or_else(|| Scalar::by_name(text).map(Self::Scalar))
+    }
+}
+
+impl Register {
+    /// Returns the flat registers that the operand covers.
+    pub(crate) fn regs(self) -> RegSet {
+        match self {
+            Self::Pair(index) => Kind::Pair.regs(index),
+            Self::Quad(index) => Kind::Quad.regs(index),
+            Self::Scalar(scalar) => RegSet::one(scalar.reg()),
+        }
     }
 }
 
@@ -300,7 +311,7 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn inside_brackets(&mut self) -> Result<(Expr, Span), Fail> {
+    pub(super) fn inside_brackets(&mut self) -> Result<(Expr, Span), Fail> {
         let slots = std::mem::replace(&mut self.slots, false);
         let offset = self.offset();
         self.slots = slots;

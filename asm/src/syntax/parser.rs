@@ -19,6 +19,8 @@ pub(crate) trait Names: Symbols {
     fn defined(&self, key: &str) -> bool;
     /// Returns the value of a constant that has been computed and may replace its name.
     fn known(&self, name: &str) -> Option<Value>;
+    /// Returns the number of a constant of the linear block that is being read.
+    fn constant(&self, name: &str) -> Option<Value>;
     /// Returns the current address, `.`.
     fn location(&self) -> i64;
     /// Returns the register that an alias stands for.

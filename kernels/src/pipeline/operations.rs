@@ -1,5 +1,6 @@
 //! Counts the operations that generated loops issue, for the performance model.
 
+use cp2_asm::BlockReport;
 use cp2_asm::schedule::Dataflow;
 use cp2_machine::{Class, ClassMap, Machine};
 
@@ -21,6 +22,16 @@ impl Operations {
         let beneath = body.arithmetic().max(body.busiest_unit(machine));
         let more = body.memory().saturating_sub(beneath) as u64;
         self.0[Class::Control] += more * iterations;
+    }
+
+    /// Adds the iterations of a linear block.
+    pub(crate) fn add_block(&mut self, block: &BlockReport) {
+        for (class, count) in block.classes.iter() {
+            self.0[class] += count * block.iterations;
+        }
+        let beneath = block.arithmetic.max(block.busiest_unit);
+        let more = block.memory.saturating_sub(beneath);
+        self.0[Class::Control] += more * block.iterations;
     }
 
     /// Adds `times` times the operations of `other`.

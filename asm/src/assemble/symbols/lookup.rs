@@ -107,6 +107,13 @@ impl Names for Table {
         }
     }
 
+    fn constant(&self, name: &str) -> Option<Value> {
+        // Another block may have a constant of that name.
+        self.counted.set(true);
+        self.note();
+        self.block_constants.get(name).copied()
+    }
+
     fn location(&self) -> i64 {
         self.note();
         self.location

@@ -2,7 +2,7 @@
 
 use super::decomposition::{points, quads};
 use super::numbers::fill_quad;
-use super::page::{PageLoop, PageSetup};
+use super::page::{LinearRows, LoopRows, PageLoop, PageSetup};
 use super::planes::{self, PlaneTile, TileArray, V};
 use super::rows::{
     MultigridOperator, RowBuilder, RowDataflow, RowOperand, numbers_of_quad, quad_bytes,
@@ -35,7 +35,6 @@ pub(super) fn parts(
     let on = |level: u32, constants: &[f64]| {
         RowBuilder::new(precision, quads(precision, level) as usize, constants)
     };
-    let a = residual_constants(MgProblem::OPERATOR);
     let s = smoother_constants(problem.smoother().weights());
     // The coarser level has rows of two points, and these are stored twice.
     let two = points(level) == 4 && numbers_of_quad(precision) == 4;
@@ -58,7 +57,19 @@ pub(super) fn parts(
         ..PageSetup::default()
     };
     let rows = match operator {
-        MultigridOperator::Residual => on(level, &a).residual(),
+        MultigridOperator::Residual => {
+            let [centre, _, edges, corners] = MgProblem::OPERATOR;
+            let rows = LinearRows {
+                file: "residual.s",
+                call: "residual_rows",
+                quads: quads(precision, level) as usize,
+                planes: 3,
+                weights: vec![("A0", centre), ("A2", edges), ("A3", corners)],
+            };
+            let iterations = block.rows;
+            let rows = LoopRows::Linear(rows);
+            return (vec![PageLoop { rows, iterations }], frame);
+        }
         MultigridOperator::Smooth { add } => on(level, &s).smooth(add),
         MultigridOperator::Project => on(level - 1, &[0.5, 0.25]).project(two),
         MultigridOperator::Interpolate { add } => {
@@ -218,7 +229,10 @@ pub(super) fn tile(
 
 /// Makes a loop of a page.
 fn part((rows, iterations): (RowDataflow, u64)) -> PageLoop {
-    PageLoop { rows, iterations }
+    PageLoop {
+        rows: LoopRows::Dataflow(rows),
+        iterations,
+    }
 }
 
 impl MultigridOperator {

@@ -5,9 +5,10 @@ use super::rows::{RowDataflow, RowOperand};
 use crate::assembly::assembly;
 use crate::pipeline::Operations;
 use cp2_asm::schedule::{ModuloSchedule, PointerSetup};
-use cp2_asm::{Options, Program, Source};
+use cp2_asm::{BlockReport, Options, Program, Source};
 use cp2_machine::Machine;
 use cp2_problems::npb::Precision;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -21,11 +22,101 @@ pub(super) struct MultigridPageKernel {
     pub(super) opening: (Operations, u64),
 }
 
-/// A loop of a page: the dataflow of an iteration, and the number of iterations.
+/// A loop of a page: an iteration, and the number of iterations.
 #[derive(Debug)]
 pub(super) struct PageLoop {
-    pub(super) rows: RowDataflow,
+    pub(super) rows: LoopRows,
     pub(super) iterations: u64,
+}
+
+/// An iteration of a loop.
+#[derive(Debug)]
+pub(super) enum LoopRows {
+    /// Its dataflow.
+    Dataflow(RowDataflow),
+    /// A macro of linear assembly.
+    Linear(LinearRows),
+}
+
+/// A loop over rows in linear assembly.
+#[derive(Debug)]
+pub(super) struct LinearRows {
+    /// File that has the macro.
+    pub(super) file: &'static str,
+    /// Name of the macro, whose parameters are the number of rows and of the quads of a row.
+    pub(super) call: &'static str,
+    /// Number of quads of a row.
+    pub(super) quads: usize,
+    /// Number of planes of the window.
+    pub(super) planes: usize,
+    /// Names and values of the weights that the file needs.
+    pub(super) weights: Vec<(&'static str, f64)>,
+}
+
+impl LoopRows {
+    /// Returns the planes of the window that the loop reads.
+    fn planes(&self) -> Vec<usize> {
+        match self {
+            Self::Dataflow(rows) => rows.pointers.iter().filter_map(|p| plane(p.1)).collect(),
+            Self::Linear(rows) => (0..rows.planes).collect(),
+        }
+    }
+
+    /// Returns the quad registers of the sum that is carried through all iterations.
+    fn sum(&self) -> &[u8] {
+        match self {
+            Self::Dataflow(rows) => &rows.sum,
+            Self::Linear(_) => &[],
+        }
+    }
+}
+
+/// Files of linear assembly.
+const FILES: [(&str, &str); 3] = [
+    ("numbers.s", include_str!("numbers.s")),
+    ("lifted_rows.s", include_str!("lifted_rows.s")),
+    ("residual.s", include_str!("residual.s")),
+];
+
+/// Finds a file of linear assembly.
+fn find_file(name: &str, _from: &str) -> Result<Source, String> {
+    let found = FILES.iter().find(|(file, _)| *file == name);
+    found.map_or_else(
+        || Err("no such file".to_owned()),
+        |&(file, text)| Ok(Source::new(file, text)),
+    )
+}
+
+/// Writes the lines that include the files of linear loops, with their parameters.
+fn includes(parts: &[&PageLoop], precision: Precision) -> String {
+    let linear: Vec<&LinearRows> = parts
+        .iter()
+        .filter_map(|part| match &part.rows {
+            LoopRows::Dataflow(_) => None,
+            LoopRows::Linear(rows) => Some(rows),
+        })
+        .collect();
+    if linear.is_empty() {
+        return String::new();
+    }
+    let number = match precision {
+        Precision::Single => 0,
+        Precision::Double => 1,
+        Precision::DoubleSingle => 2,
+    };
+    let mut text = format!(".equ PRECISION, {number}\n");
+    let weights: BTreeMap<&str, f64> = linear
+        .iter()
+        .flat_map(|rows| rows.weights.iter().copied())
+        .collect();
+    for (name, value) in weights {
+        let _ = writeln!(text, ".equ {name}, {value:?}");
+    }
+    let files: BTreeSet<&str> = linear.iter().map(|rows| rows.file).collect();
+    for file in files {
+        let _ = writeln!(text, ".include \"{file}\"");
+    }
+    text
 }
 
 /// Lanes of both quads of a switch, in pages that take turns.
@@ -80,8 +171,10 @@ impl MultigridPageKernel {
         frame: PageSetup,
         machine: &Machine,
     ) -> Result<Self, MultigridError> {
-        let mut text =
-            format!("; {name}: generated.\n.include \"page.s\"\n.program\n.entry start\nstart:\n");
+        let mut text = format!("; {name}: generated.\n.include \"page.s\"\n");
+        let all: Vec<&PageLoop> = parts.iter().chain(opening).collect();
+        text += &includes(&all, frame.precision);
+        text += ".program\n.entry start\nstart:\n";
         text += &begin(frame);
         text += "    page_begin\n";
         text += &arguments(parts, frame);
@@ -104,12 +197,11 @@ impl MultigridPageKernel {
                 text += &switch(frame);
             }
             text += &looped.text;
-            if !part.rows.sum.is_empty() {
+            if !part.rows.sum().is_empty() {
                 let sums = frame.output(frame.sums);
-                text += &folded(frame.precision, &part.rows.sum);
+                text += &folded(frame.precision, part.rows.sum());
                 let _ = writeln!(text, "    mov a14, c{sums}\n    stq q0, [a14]");
             }
-            operations.add(&part.rows.ops.body, part.iterations, machine);
         }
         // A hardware loop may not end at the same word as another loop.
         if text.ends_with("}\n") {
@@ -124,7 +216,6 @@ impl MultigridPageKernel {
                 data += &looped.constants;
                 text += &looped.begin;
                 text += &looped.text;
-                more.0.add(&part.rows.ops.body, part.iterations, machine);
                 more.1 += looped.cycles;
             }
             text += "    ret\n";
@@ -134,17 +225,51 @@ impl MultigridPageKernel {
         text += &switch_table(frame);
         let options = Options {
             machine: Some(machine),
+            include: Some(&find_file),
             ..Options::default()
         };
+        let assembly = assembly(name, (&Source::new(name, text), ""), &options)?;
+        let mut blocks = assembly.blocks.iter();
+        for part in parts {
+            part.count(&mut blocks, &mut operations, machine);
+        }
+        for part in opening {
+            let cycles = part.count(&mut blocks, &mut more.0, machine);
+            more.1 += cycles.unwrap_or(0);
+        }
         Ok(Self {
-            program: Arc::new(assembly(name, (&Source::new(name, text), ""), &options)?.program),
+            program: Arc::new(assembly.program),
             operations,
             opening: more,
         })
     }
 }
 
+impl PageLoop {
+    /// Adds the operations of the loop, of which a linear one is the next of the scheduled `blocks`. Returns the cycles
+    /// of a linear one.
+    fn count<'a>(
+        &self,
+        blocks: &mut impl Iterator<Item = &'a BlockReport>,
+        operations: &mut Operations,
+        machine: &Machine,
+    ) -> Option<u64> {
+        match &self.rows {
+            LoopRows::Dataflow(rows) => {
+                operations.add(&rows.ops.body, self.iterations, machine);
+                None
+            }
+            LoopRows::Linear(_) => {
+                let block = blocks.next()?;
+                operations.add_block(block);
+                Some(block.cycles)
+            }
+        }
+    }
+}
+
 /// A loop as assembly.
+#[derive(Default)]
 struct Looped {
     /// Words before the loop that load its constants.
     begin: String,
@@ -164,14 +289,24 @@ impl Looped {
         frame: PageSetup,
         machine: &Machine,
     ) -> Result<Self, MultigridError> {
-        let schedule = part.rows.ops.schedule_or_stretch(machine)?;
-        let setups = pointers(&part.rows, &schedule, frame);
+        let rows = match &part.rows {
+            LoopRows::Dataflow(rows) => rows,
+            LoopRows::Linear(rows) => {
+                let text = format!("    {} {}, {}\n", rows.call, part.iterations, rows.quads);
+                return Ok(Self {
+                    text,
+                    ..Self::default()
+                });
+            }
+        };
+        let schedule = rows.ops.schedule_or_stretch(machine)?;
+        let setups = pointers(rows, &schedule, frame);
         let emitted = schedule.emit(part.iterations).set_up(setups);
         // Each loop has constants of its own, at its own label.
         let own = |text: String| text.replace("constants", label);
         Ok(Self {
-            begin: own(part.rows.ops.load_constants()),
-            constants: own(part.rows.ops.constant_table()),
+            begin: own(rows.ops.load_constants()),
+            constants: own(rows.ops.constant_table()),
             cycles: emitted.cycles,
             text: emitted.text(),
         })
@@ -240,8 +375,7 @@ fn arguments(parts: &[PageLoop], frame: PageSetup) -> String {
     for pair in 0..words.div_ceil(2) {
         let _ = writeln!(text, "    ldx2 c{}, [a15 + {}]", WORDS + 2 * pair, 8 * pair);
     }
-    let pointers = parts.iter().flat_map(|part| &part.rows.pointers);
-    let mut planes: Vec<usize> = pointers.filter_map(|p| plane(p.1)).collect();
+    let mut planes: Vec<usize> = parts.iter().flat_map(|part| part.rows.planes()).collect();
     planes.sort_unstable();
     planes.dedup();
     for plane in planes {
@@ -253,7 +387,7 @@ fn arguments(parts: &[PageLoop], frame: PageSetup) -> String {
             PLANES + plane
         );
     }
-    for sum in parts.iter().flat_map(|part| &part.rows.sum) {
+    for sum in parts.iter().flat_map(|part| part.rows.sum()) {
         let _ = writeln!(
             text,
             "    lif r{}, 0.0\n    lif r{}, 0.0",

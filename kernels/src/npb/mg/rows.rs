@@ -413,33 +413,6 @@ impl RowBuilder {
         }
     }
 
-    /// Computes `v - a0 u - a2 (corners + G(x-1) + G(x+1))`, `G = beside + a3/a2 corners`: eleven operations
-    /// a quad.
-    pub(super) fn residual(mut self) -> RowDataflow {
-        let planes = [(); 3].map(|()| self.add_plane_pointers());
-        let row = self.row();
-        let v = self.pointer(RowOperand::Input(1, 0), row);
-        let r = self.pointer(RowOperand::Output(0, 0), row);
-        let [centre, edges, ratio] = self.constants();
-        self.chain(
-            |maker, x, by| {
-                let [u, beside, corners] = maker.sum_neighbourhood(planes[by], x);
-                let side = maker.q("madd", &[corners, ratio, beside]);
-                ([side], (u, corners))
-            },
-            |maker, x, _, (u, corners), [[left], [right]]| {
-                let at = maker.at(x);
-                let v = maker.load(v, at);
-                let own = maker.q("madd", &[u, centre, v]);
-                let sum = maker.q("add", &[corners, left]);
-                let sum = maker.q("add", &[sum, right]);
-                let result = maker.q("madd", &[sum, edges, own]);
-                maker.replace(result, v, r, at);
-            },
-        );
-        self.rows
-    }
-
     /// Computes `u + c0 r + c2 (corners + c1/c2 beside + K(x-1) + K(x+1))`, `K = beside + c1/c2 r`: twelve
     /// operations a quad.
     pub(super) fn smooth(mut self, add: bool) -> RowDataflow {

@@ -1,0 +1,17 @@
+//! Linear blocks: operations on named values, which the assembler schedules.
+//!
+//! A block between `.linear` and `.endlinear` is the text of one iteration, carried out one operation after the other
+//! (`docs/linear.md`). [`block`] holds it as it was read, [`widths`] finds out which values are pairs and which quads,
+//! and [`lower`] makes a [`Dataflow`](crate::schedule::Dataflow) of it for the scheduler.
+
+mod block;
+mod lower;
+mod report;
+mod widths;
+
+pub(crate) use block::{
+    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, LinearBlock,
+    PlacementHint, PointerBase, ValueUse, ValueWidth,
+};
+pub(crate) use lower::{FreeRegisters, LackingRegisters, LoweredBlock, lower};
+pub use report::BlockReport;

@@ -1,0 +1,272 @@
+//! A linear block as it was read: declarations and operations on named values.
+
+use crate::diag::{Chain, Fail, Problem, nearest};
+use crate::isa::{Op, Scalar};
+use crate::source::Span;
+use crate::syntax::{Register, ValueName};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Number of times that a block is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockCount {
+    /// A number that is known.
+    Known(u64),
+}
+
+/// Number of registers that a value takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueWidth {
+    Pair,
+    Quad,
+}
+
+/// A value that an iteration computes.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockValue {
+    pub(crate) name: Rc<str>,
+    /// First place where it is named.
+    pub(crate) at: Span,
+    pub(crate) width: Option<ValueWidth>,
+    /// Places where the lower and the upper half are computed.
+    pub(crate) defined: [Option<Span>; 2],
+}
+
+/// A use of a value: which half, and how many iterations after it was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ValueUse {
+    pub(crate) value: usize,
+    pub(crate) half: Option<u8>,
+    pub(crate) distance: u32,
+}
+
+/// An operand of an operation.
+#[derive(Clone, Debug)]
+pub(crate) enum BlockOperand {
+    Value(ValueUse),
+    Constant { index: usize, half: Option<u8> },
+    Register(Register),
+    Immediate(crate::expr::Value),
+    Address { pointer: usize, offset: i64 },
+}
+
+/// An operation as written.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockOperation {
+    pub(crate) mnemonic: Rc<str>,
+    /// Rows of that name and number of operands.
+    pub(crate) rows: Vec<Op>,
+    pub(crate) operands: Vec<(BlockOperand, Span)>,
+    pub(crate) at: Span,
+    pub(crate) chain: Chain,
+    /// Fraction of an interval after which it may begin, where it was written under `.phase`.
+    pub(crate) phase: f64,
+}
+
+/// A constant: the words of a quad.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockConstant {
+    pub(crate) name: Rc<str>,
+    pub(crate) words: [u32; 4],
+    pub(crate) at: Span,
+}
+
+/// The place that a pointer begins at.
+#[derive(Clone, Debug)]
+pub(crate) enum PointerBase {
+    /// In a scalar register.
+    Register(Scalar),
+    /// At an address that is known.
+    Address(i64),
+}
+
+/// A pointer that steps once an iteration.
+#[derive(Clone, Debug)]
+pub(crate) struct BlockPointer {
+    pub(crate) name: Rc<str>,
+    pub(crate) base: PointerBase,
+    /// Bytes from the base to the place of the first iteration.
+    pub(crate) bytes: i64,
+    /// Bytes from an iteration to the next.
+    pub(crate) step: i64,
+    pub(crate) at: Span,
+    /// Source position of the first access.
+    pub(crate) used: Option<Span>,
+}
+
+/// Order in which the scheduler places operations, by a hint.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum PlacementHint {
+    /// As the scheduler finds best.
+    #[default]
+    Free,
+    /// As they are written: `.order`.
+    Written,
+    /// As they are written, with loads and stores as they fall due: `.spread`.
+    Spread,
+}
+
+/// A block that is being read.
+#[derive(Debug)]
+pub(crate) struct LinearBlock {
+    pub(crate) name: Rc<str>,
+    pub(crate) at: Span,
+    pub(crate) chain: Chain,
+    pub(crate) count: BlockCount,
+    pub(crate) values: Vec<BlockValue>,
+    pub(crate) constants: Vec<BlockConstant>,
+    pub(crate) pointers: Vec<BlockPointer>,
+    pub(crate) operations: Vec<BlockOperation>,
+    pub(crate) hint: PlacementHint,
+    /// True if no two pointers ever meet: `.apart` without names.
+    pub(crate) apart: bool,
+    /// Registers that the block may use although other words name them.
+    pub(crate) free: Vec<Register>,
+    /// Phase of the operations that follow.
+    pub(crate) phase: f64,
+    value_indices: HashMap<Rc<str>, usize>,
+    constant_indices: HashMap<Rc<str>, usize>,
+    pointer_indices: HashMap<Rc<str>, usize>,
+}
+
+impl LinearBlock {
+    pub(crate) fn new(name: Rc<str>, at: Span, chain: Chain, count: BlockCount) -> Self {
+        Self {
+            name,
+            at,
+            chain,
+            count,
+            values: Vec::new(),
+            constants: Vec::new(),
+            pointers: Vec::new(),
+            operations: Vec::new(),
+            hint: PlacementHint::default(),
+            apart: false,
+            free: Vec::new(),
+            phase: 0.0,
+            value_indices: HashMap::new(),
+            constant_indices: HashMap::new(),
+            pointer_indices: HashMap::new(),
+        }
+    }
+
+    /// Returns the index of a value that has been named.
+    pub(crate) fn find_value(&self, name: &str) -> Option<usize> {
+        self.value_indices.get(name).copied()
+    }
+
+    /// Returns the index of a constant.
+    pub(crate) fn find_constant(&self, name: &str) -> Option<usize> {
+        self.constant_indices.get(name).copied()
+    }
+
+    /// Returns the index of a value, which is entered if it has not been named before.
+    pub(crate) fn enter_value(&mut self, name: &Rc<str>, at: Span) -> usize {
+        if let Some(index) = self.find_value(name) {
+            return index;
+        }
+        let index = self.values.len();
+        self.values.push(BlockValue {
+            name: name.clone(),
+            at,
+            width: None,
+            defined: [None; 2],
+        });
+        self.value_indices.insert(name.clone(), index);
+        index
+    }
+
+    /// Enters the result of an operation: each half of a value is computed once.
+    pub(crate) fn define_value(&mut self, name: &ValueName) -> Result<ValueUse, Fail> {
+        if name.distance.is_some() {
+            let what = "`@` behind a result".to_owned();
+            let why = "an operation computes a value of its own iteration";
+            return Err(Fail::new(Problem::Misplaced { what, why }, name.at));
+        }
+        if self.constant_indices.contains_key(&name.text) {
+            let problem = Problem::Reserved {
+                name: name.text.to_string(),
+                what: "a constant",
+            };
+            return Err(Fail::new(problem, name.at));
+        }
+        let value = self.enter_value(&name.text, name.at);
+        let halves = match name.half {
+            None => 0..2,
+            Some(half) => usize::from(half)..usize::from(half) + 1,
+        };
+        if let Some(own) = self.values.get_mut(value) {
+            for defined in own.defined.get_mut(halves).into_iter().flatten() {
+                if let Some(first) = defined.replace(name.at) {
+                    let problem = Problem::Redefined {
+                        name: name.text.to_string(),
+                        repeated: first == name.at,
+                    };
+                    return Err(Fail::new(problem, name.at).related(first, "computed here"));
+                }
+            }
+            if name.half.is_some() {
+                own.width = Some(ValueWidth::Quad);
+            }
+        }
+        Ok(ValueUse {
+            value,
+            half: name.half,
+            distance: 0,
+        })
+    }
+
+    /// Adds a constant.
+    pub(crate) fn define_constant(&mut self, constant: BlockConstant) -> Result<(), Fail> {
+        if let Some(old) = self.find_constant(&constant.name) {
+            let first = self.constants.get(old).map(|old| old.at);
+            return Err(redefined(&constant.name, constant.at, first));
+        }
+        self.constant_indices
+            .insert(constant.name.clone(), self.constants.len());
+        self.constants.push(constant);
+        Ok(())
+    }
+
+    /// Adds a pointer.
+    pub(crate) fn define_pointer(&mut self, pointer: BlockPointer) -> Result<(), Fail> {
+        if let Some(&old) = self.pointer_indices.get(&pointer.name) {
+            let first = self.pointers.get(old).map(|old| old.at);
+            return Err(redefined(&pointer.name, pointer.at, first));
+        }
+        self.pointer_indices
+            .insert(pointer.name.clone(), self.pointers.len());
+        self.pointers.push(pointer);
+        Ok(())
+    }
+
+    /// Returns the index of a pointer, which is marked as used.
+    pub(crate) fn use_pointer(&mut self, name: &ValueName) -> Result<usize, Fail> {
+        let found = self.pointer_indices.get(&name.text).copied();
+        let Some(index) = found.filter(|_| name.half.is_none() && name.distance.is_none()) else {
+            let known = self.pointers.iter().map(|pointer| &*pointer.name);
+            let problem = Problem::UnknownPointer {
+                name: name.text.to_string(),
+                near: nearest(&name.text, known),
+            };
+            return Err(Fail::new(problem, name.at));
+        };
+        if let Some(pointer) = self.pointers.get_mut(index) {
+            pointer.used.get_or_insert(name.at);
+        }
+        Ok(index)
+    }
+}
+
+/// Makes the error for a second declaration of a name.
+fn redefined(name: &str, at: Span, first: Option<Span>) -> Fail {
+    let problem = Problem::Redefined {
+        name: name.to_owned(),
+        repeated: first == Some(at),
+    };
+    let fail = Fail::new(problem, at);
+    match first {
+        Some(first) if first != at => fail.related(first, "first declared here"),
+        _ => fail,
+    }
+}
