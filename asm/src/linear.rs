@@ -6,6 +6,7 @@
 
 mod block;
 mod lower;
+mod memory;
 mod report;
 mod widths;
 

@@ -3,6 +3,7 @@
 use super::block::{
     BlockOperand, BlockOperation, LinearBlock, PlacementHint, ValueUse, ValueWidth,
 };
+use super::memory::MemoryOrder;
 use super::widths::ChosenRow;
 use crate::diag::Fail;
 use crate::isa::Slot;
@@ -149,7 +150,19 @@ impl Lowering {
                 self.lowered.origins.push(index);
             }
         }
+        for order in block.order_memory(rows) {
+            self.keep_order(order);
+        }
         Ok(self.lowered)
+    }
+
+    /// Keeps the order of two accesses.
+    fn keep_order(&mut self, order: MemoryOrder) {
+        let origins = &self.lowered.origins;
+        let find = |operation: usize| origins.iter().position(|&own| own == operation);
+        if let (Some(before), Some(after)) = (find(order.before), find(order.after)) {
+            self.lowered.dataflow.replaces_what_is_loaded(after, before);
+        }
     }
 
     /// Adds an operation; for one half of its quads, if one is given.

@@ -318,6 +318,15 @@ impl Dataflow {
         });
     }
 
+    /// Declares that the store `store` overwrites what the load `load` of the same iteration reads. Both are indices of
+    /// [`Self::last`].
+    pub(crate) fn replaces_what_is_loaded(&mut self, store: usize, load: usize) {
+        let loaded = self.ops.get(load).and_then(|op| op.defs.first().copied());
+        if let Some(op) = self.ops.get_mut(store) {
+            op.after.extend(loaded);
+        }
+    }
+
     /// Adds a load or a store.
     pub(crate) fn access(
         &mut self,

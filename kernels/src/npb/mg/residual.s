@@ -2,7 +2,7 @@
 ;     v - a0 u - a2 (corners + G(x-1) + G(x+1)),  G = beside + (a3/a2) corners
 ; Bound: 11 q cycles a row of q quads, arithmetic; q + 2 quads are summed.
 ;
-; u is the window of planes in c10, c11, c12, which point at the block's first row; v is in c8, r in c5.
+; u is the window of planes in c10, c11, c12, which point at the block's first row; v is in c8, where r takes its place.
 ; A0, A2, A3: the weights of the centre, the edges and the corners.
 .include "lifted_rows.s"
 
@@ -30,8 +30,8 @@
     .pointer mid[3] = c11 - NUMBER_BYTES*(\q) by NUMBER_BYTES*(\q)
     .pointer far[3] = c12 - NUMBER_BYTES*(\q) by NUMBER_BYTES*(\q)
     .pointer v = c8 by NUMBER_BYTES*(\q)
-    .pointer r = c5 by NUMBER_BYTES*(\q)
-    .apart                              ; The window, v and r are three arrays.
+    .pointer r = c8 by NUMBER_BYTES*(\q)
+    .apart                              ; The window and the page of v are two arrays.
     .spread                             ; Long chains of operations: loads and stores come as they fall due.
     row_of_quads \q, residual_make, residual_finish
     .endlinear

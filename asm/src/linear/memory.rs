@@ -1,0 +1,162 @@
+//! Orders the loads and stores of a block that may meet in memory.
+//!
+//! Accesses through pointers from one register or label with one step are compared exactly, across iterations. Other
+//! pointers keep the order of the text, unless the block says that they are apart.
+
+use super::block::{BlockOperand, LinearBlock, PointerBase};
+use super::widths::ChosenRow;
+use crate::isa::Kind;
+
+/// Two accesses that keep their order: `after` of an iteration `distance` later comes after `before`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MemoryOrder {
+    /// Index of the first operation in the block.
+    pub(crate) before: usize,
+    /// Index of the second operation in the block.
+    pub(crate) after: usize,
+    /// Number of iterations between them.
+    pub(crate) distance: u32,
+}
+
+/// An access to memory.
+#[derive(Clone, Copy, Debug)]
+struct MemoryAccess {
+    operation: usize,
+    pointer: usize,
+    /// Bytes from the pointer's base in the first iteration.
+    place: i64,
+    bytes: i64,
+    stores: bool,
+}
+
+impl LinearBlock {
+    /// Lists the accesses that must keep their order.
+    pub(super) fn order_memory(&self, rows: &[ChosenRow]) -> Vec<MemoryOrder> {
+        let accesses: Vec<MemoryAccess> = self
+            .operations
+            .iter()
+            .zip(rows)
+            .enumerate()
+            .filter_map(|(operation, (own, chosen))| {
+                let operands = chosen.row.form.operands();
+                let stores = !operands.iter().any(|o| o.role.writes());
+                let mut places = operands.iter().zip(&own.operands);
+                places.find_map(|(o, (operand, _))| match (o.kind, operand) {
+                    (Kind::Mem { bytes, .. }, &BlockOperand::Address { pointer, offset }) => {
+                        let base = self.pointers.get(pointer)?.bytes;
+                        Some(MemoryAccess {
+                            operation,
+                            pointer,
+                            place: base.saturating_add(offset),
+                            bytes: i64::from(bytes),
+                            stores,
+                        })
+                    }
+                    _ => None,
+                })
+            })
+            .collect();
+        let mut orders = Vec::new();
+        for (index, first) in accesses.iter().enumerate() {
+            for second in accesses.get(index + 1..).unwrap_or_default() {
+                if first.stores || second.stores {
+                    self.order_pair(first, second, &mut orders);
+                }
+            }
+        }
+        orders
+    }
+
+    /// Orders two accesses, of which the first comes before the second in the text.
+    fn order_pair(
+        &self,
+        first: &MemoryAccess,
+        second: &MemoryAccess,
+        orders: &mut Vec<MemoryOrder>,
+    ) {
+        let pointers = [first, second].map(|access| self.pointers.get(access.pointer));
+        let [Some(a), Some(b)] = pointers else { return };
+        let mut order = |before: &MemoryAccess, after: &MemoryAccess, distance| {
+            orders.push(MemoryOrder {
+                before: before.operation,
+                after: after.operation,
+                distance,
+            });
+        };
+        let same_base = match (&a.base, &b.base) {
+            (PointerBase::Register(a), PointerBase::Register(b)) => a == b,
+            (PointerBase::Address(_), PointerBase::Address(_)) => true,
+            _ => false,
+        };
+        if same_base && a.step == b.step {
+            let address = |own: &super::BlockPointer, access: &MemoryAccess| match own.base {
+                PointerBase::Address(address) => address.saturating_add(access.place),
+                PointerBase::Register(_) => access.place,
+            };
+            let places = [address(a, first), address(b, second)];
+            if let Some(distance) = meeting_distance(places, [first.bytes, second.bytes], a.step, 0)
+            {
+                order(first, second, distance);
+            }
+            let [one, other] = places;
+            let bytes = [second.bytes, first.bytes];
+            if let Some(distance) = meeting_distance([other, one], bytes, a.step, 1) {
+                order(second, first, distance);
+            }
+        } else if !self.apart {
+            order(first, second, 0);
+            order(second, first, 1);
+        }
+    }
+}
+
+/// Returns the least number of iterations, `least` at least, after which an access at the second place meets what an
+/// access at the first place reached, where both places move by `step` bytes an iteration.
+fn meeting_distance(
+    [first, second]: [i64; 2],
+    [first_bytes, second_bytes]: [i64; 2],
+    step: i64,
+    least: u32,
+) -> Option<u32> {
+    // They meet after d iterations if first - second_bytes < second + d step < first + first_bytes.
+    let apart = i128::from(first) - i128::from(second);
+    let (low, high) = (
+        apart - i128::from(second_bytes) + 1,
+        apart + i128::from(first_bytes) - 1,
+    );
+    let step = i128::from(step);
+    let meets = |d: i128| (low..=high).contains(&(d * step));
+    let least = i128::from(least);
+    if step == 0 {
+        return meets(0).then_some(least as u32);
+    }
+    // The first d at which the moving place has come to the nearer end.
+    let near = if step > 0 { low } else { high };
+    let reached = (near / step) + i128::from(near % step != 0 && (near > 0) == (step > 0));
+    let found = reached.max(least);
+    let found = meets(found).then_some(found)?;
+    u32::try_from(found).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::meeting_distance;
+
+    /// The least distance is the one that trying all of them finds.
+    #[test]
+    fn distances_are_the_least() {
+        for (first, second) in (-20..20).flat_map(|a| (-20..20).map(move |b| (4 * a, 4 * b))) {
+            for step in [-48, -16, -4, 0, 4, 8, 16, 40] {
+                for (bytes, least) in [([8, 16], 0), ([16, 16], 1), ([4, 8], 0)] {
+                    let meets = |d: u32| {
+                        let at = second + i64::from(d) * step;
+                        at < first + bytes[0] && first < at + bytes[1]
+                    };
+                    let expected = (least..100).find(|&d| meets(d));
+                    let found = meeting_distance([first, second], bytes, step, least);
+                    assert_eq!(found, expected, "{first} {second} {bytes:?} {step} {least}");
+                }
+            }
+        }
+    }
+}
