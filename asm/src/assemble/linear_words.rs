@@ -6,13 +6,14 @@ use crate::diag::{Chain, Fail, Problem};
 use crate::expr::{Expr, Open, Value};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockReport, FreeRegisters, LackingRegisters, LinearBlock, LoweredBlock,
-    PointerBase, lower,
+    BlockCount, BlockOperand, BlockReport, FreeRegisters, LackingRegisters, LinearBlock,
+    LoweredBlock, PointerBase, lower,
 };
 use crate::program::SymbolKind;
 use crate::schedule::{LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
 use crate::source::Span;
 use crate::syntax::{self, AllowedWarnings, Lexeme, Parser, Register};
+use cp2_machine::{Class, Machine};
 use std::rc::Rc;
 
 /// A table of a block's constants, which is placed behind the data of the source.
@@ -39,7 +40,7 @@ impl Assembler<'_> {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
         block.check_definitions()?;
-        let free = self.find_free_registers(&block);
+        let free = self.find_free_registers(&block, machine.cp2.registers);
         let lowered = lower(&mut block, free)?.map_err(|lack| {
             let what = match lack {
                 LackingRegisters::Quads => "quads for its constants",
@@ -58,7 +59,9 @@ impl Assembler<'_> {
         let setups = set_up_pointers(&block, &lowered, &schedule);
         let text = schedule.emit(iterations).set_up(setups);
         let first = self.words.len();
-        self.load_constants(&block, &lowered, context)?;
+        if iterations > 0 {
+            self.load_constants(&block, &lowered, &text, machine, context)?;
+        }
         let constant_words = (self.words.len() - first) as u64;
         self.append_lines(&block, &lowered, &text, context)?;
         let report = BlockReport {
@@ -74,15 +77,15 @@ impl Assembler<'_> {
             copies: schedule.overlap().1,
             words: (self.words.len() - first) as u64,
             constant_words,
-            cycles: text.cycles,
+            cycles: text.cycles + text.back_edges() * machine.cp2.loop_back.0,
         };
         self.reports.push(report);
         Ok(())
     }
 
     /// Returns the registers that no word so far names and that the block does not name as invariant, and those of
-    /// `.free`.
-    fn find_free_registers(&self, block: &LinearBlock) -> FreeRegisters {
+    /// `.free`, on a machine of so many pairs.
+    fn find_free_registers(&self, block: &LinearBlock, pairs: usize) -> FreeRegisters {
         let all = |set: RegSet, inst: &crate::isa::Inst| {
             set | inst.reads() | inst.writes() | inst.address_write()
         };
@@ -99,7 +102,8 @@ impl Assembler<'_> {
             pairs: 0,
             addresses: 0,
         };
-        for pair in (0..64).filter(|&pair| !taken.contains(Reg::pair(pair))) {
+        let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
+        for pair in (0..pairs).filter(|&pair| !taken.contains(Reg::pair(pair))) {
             free.pairs |= 1 << pair;
         }
         let address = |a: u8| Scalar::address(a).reg();
@@ -110,10 +114,14 @@ impl Assembler<'_> {
     }
 
     /// Appends the words that load the constants of a block, whose table comes behind the data of the source.
+    ///
+    /// What is used first is loaded first, and so early that no word waits for it.
     fn load_constants(
         &mut self,
         block: &LinearBlock,
         lowered: &LoweredBlock,
+        text: &LoopText,
+        machine: &Machine,
         context: &Context<'_>,
     ) -> Result<(), Fail> {
         if lowered.constants.is_empty() {
@@ -132,13 +140,31 @@ impl Assembler<'_> {
         let table = Expr::from(Open::Symbol(label.clone(), block.at));
         let place = (block.at, block.chain);
         self.append_word(&format!("movi a{address}, 0"), place, Some(table))?;
+        let latency = |class| machine.cp2.latency[class].0.max(1);
+        for _ in 1..latency(Class::Scalar) {
+            self.append_word("nop", place, None)?;
+        }
+        let uses = find_first_uses(block, lowered, text, machine);
+        let mut constants: Vec<(Option<u64>, u8, usize)> = lowered
+            .constants
+            .iter()
+            .map(|&(quad, constant)| (uses.get(constant).copied().flatten(), quad, constant))
+            .collect();
+        constants.sort_by_key(|&(first, ..)| first.unwrap_or(u64::MAX));
         let mut words = Vec::new();
-        for (index, &(quad, constant)) in lowered.constants.iter().enumerate() {
+        let mut gap = 0;
+        for (index, &(first, quad, constant)) in constants.iter().enumerate() {
             let load = format!("ldq q{quad}, [a{address} + {}]", 16 * index);
             let constant = block.constants.get(constant);
             let at = constant.map_or(block.at, |constant| constant.at);
             self.append_word(&load, (at, context.chain), None)?;
             words.extend(constant.map_or([0; 4], |constant| constant.words));
+            let behind = (constants.len() - index) as u64;
+            let apart = first.unwrap_or(u64::MAX).saturating_add(behind);
+            gap = latency(Class::Load).saturating_sub(apart).max(gap);
+        }
+        for _ in 0..gap {
+            self.append_word("nop", place, None)?;
         }
         self.tables.push(ConstantTable {
             label,
@@ -285,7 +311,7 @@ impl LinearBlock {
     fn invariants(&self) -> impl Iterator<Item = Register> {
         let operands = self.operations.iter().flat_map(|own| &own.operands);
         let named = operands.filter_map(|(operand, _)| match operand {
-            crate::linear::BlockOperand::Register(register) => Some(*register),
+            BlockOperand::Register(register) => Some(*register),
             _ => None,
         });
         let bases = self.pointers.iter().filter_map(|own| match own.base {
@@ -294,6 +320,38 @@ impl LinearBlock {
         });
         named.chain(bases)
     }
+}
+
+/// Returns for every constant of a block the cycles from the first word to its first use, if there is one.
+fn find_first_uses(
+    block: &LinearBlock,
+    lowered: &LoweredBlock,
+    text: &LoopText,
+    machine: &Machine,
+) -> Vec<Option<u64>> {
+    let mut found = vec![None; block.constants.len()];
+    let mut now = 0;
+    for line in &text.lines {
+        match line {
+            LoopLine::Begin(_) => now += 1 + machine.cp2.loop_setup.0,
+            LoopLine::End => {}
+            LoopLine::Word(word) => {
+                let origins = word.operations().filter_map(|own| own.index);
+                let operations = origins
+                    .filter_map(|index| lowered.origins.get(index))
+                    .filter_map(|&index| block.operations.get(index));
+                for (operand, _) in operations.flat_map(|own| &own.operands) {
+                    if let BlockOperand::Constant { index, .. } = *operand
+                        && let Some(first) = found.get_mut(index)
+                    {
+                        first.get_or_insert(now);
+                    }
+                }
+                now += 1;
+            }
+        }
+    }
+    found
 }
 
 /// Returns the words that set the pointers of a block up.

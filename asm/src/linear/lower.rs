@@ -6,7 +6,7 @@ use super::block::{
 use super::memory::MemoryOrder;
 use super::widths::ChosenRow;
 use crate::diag::Fail;
-use crate::isa::Slot;
+use crate::isa::{Kind, Slot};
 use crate::schedule::{DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 use crate::syntax::Register;
 
@@ -72,7 +72,61 @@ pub(crate) fn lower(
     free: FreeRegisters,
 ) -> Result<Result<LoweredBlock, LackingRegisters>, Fail> {
     let rows = block.find_widths()?;
-    Ok(Lowering::new(block, free).and_then(|lowering| lowering.run(block, &rows)))
+    Ok(Lowering::new(block, &rows, free).and_then(|lowering| lowering.run(block, &rows)))
+}
+
+/// The address registers of a pointer: one for each remainder of its offsets by the largest of its accesses.
+///
+/// The last access of an iteration steps, so the register points at its place, and the others have offsets from there:
+/// multiples of what they access, whichever is last.
+#[derive(Clone, Debug)]
+struct Places {
+    unit: i64,
+    found: Vec<(i64, Option<DataPointer>)>,
+}
+
+impl Places {
+    /// Returns the places of all pointers of a block.
+    fn of(block: &LinearBlock, rows: &[ChosenRow]) -> Vec<Self> {
+        let none = Self {
+            unit: 1,
+            found: Vec::new(),
+        };
+        let mut all = vec![none; block.pointers.len()];
+        let operations = block.operations.iter().zip(rows);
+        let accesses: Vec<(usize, i64, i64)> = operations
+            .flat_map(|(own, chosen)| {
+                let operands = chosen.row.form.operands().iter().zip(&own.operands);
+                operands.filter_map(|(o, (operand, _))| match (o.kind, operand) {
+                    (Kind::Mem { align, .. }, &BlockOperand::Address { pointer, offset }) => {
+                        Some((pointer, offset, i64::from(align)))
+                    }
+                    _ => None,
+                })
+            })
+            .collect();
+        for &(pointer, _, align) in &accesses {
+            if let Some(own) = all.get_mut(pointer) {
+                own.unit = own.unit.max(align);
+            }
+        }
+        for &(pointer, offset, _) in &accesses {
+            if let Some(own) = all.get_mut(pointer) {
+                let place = offset.rem_euclid(own.unit);
+                if !own.found.iter().any(|&(other, _)| other == place) {
+                    own.found.push((place, None));
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the address register for an offset.
+    fn find(&self, offset: i64) -> Option<DataPointer> {
+        let place = offset.rem_euclid(self.unit);
+        let found = self.found.iter().find(|&&(other, _)| other == place);
+        found.and_then(|&(_, register)| register)
+    }
 }
 
 struct Lowering {
@@ -80,11 +134,16 @@ struct Lowering {
     values: Vec<Option<DataValue>>,
     /// Register of every constant that is used.
     constants: Vec<Option<u8>>,
-    pointers: Vec<Option<DataPointer>>,
+    /// Address registers of every pointer: see [`Places`].
+    pointers: Vec<Places>,
 }
 
 impl Lowering {
-    fn new(block: &LinearBlock, free: FreeRegisters) -> Result<Self, LackingRegisters> {
+    fn new(
+        block: &LinearBlock,
+        rows: &[ChosenRow],
+        free: FreeRegisters,
+    ) -> Result<Self, LackingRegisters> {
         let dataflow = match block.hint {
             PlacementHint::Free => Dataflow::default(),
             PlacementHint::Written => Dataflow::in_order(),
@@ -100,7 +159,7 @@ impl Lowering {
             },
             values: vec![None; block.values.len()],
             constants: vec![None; block.constants.len()],
-            pointers: vec![None; block.pointers.len()],
+            pointers: Places::of(block, rows),
         };
         let mut used = vec![false; block.constants.len()];
         for (operand, _) in block.operations.iter().flat_map(|own| &own.operands) {
@@ -119,16 +178,14 @@ impl Lowering {
             }
         }
         for (index, own) in block.pointers.iter().enumerate() {
-            if own.used.is_none() {
-                continue;
-            }
-            let address = lowered.free.take_address();
-            let address = address.ok_or(LackingRegisters::Addresses)?;
-            let step = PointerStep::Bytes(own.step);
-            let pointer = lowered.dataflow.pointer(address, step);
-            lowered.pointers.push((pointer, index));
-            if let Some(entry) = lowering.pointers.get_mut(index) {
-                *entry = Some(pointer);
+            let places = lowering.pointers.get_mut(index);
+            for (_, register) in places.into_iter().flat_map(|places| &mut places.found) {
+                let address = lowered.free.take_address();
+                let address = address.ok_or(LackingRegisters::Addresses)?;
+                let step = PointerStep::Bytes(own.step);
+                let pointer = lowered.dataflow.pointer(address, step);
+                lowered.pointers.push((pointer, index));
+                *register = Some(pointer);
             }
         }
         Ok(lowering)
@@ -177,7 +234,7 @@ impl Lowering {
         let (mut place, mut immediate) = (None, None);
         for (operand, (given, _)) in row.form.operands().iter().zip(&operation.operands) {
             let written = operand.role.writes();
-            let narrow = operand.kind == crate::isa::Kind::Pair;
+            let narrow = operand.kind == Kind::Pair;
             let register = match *given {
                 BlockOperand::Value(used) => self.value(block, used, half),
                 BlockOperand::Constant { index, half: own } => {
@@ -194,7 +251,7 @@ impl Lowering {
                 BlockOperand::Register(Register::Pair(pair)) => DataOperand::Pair(pair),
                 BlockOperand::Register(Register::Scalar(_)) => continue,
                 BlockOperand::Immediate(value) => {
-                    immediate = value.as_int();
+                    immediate = Some(value);
                     continue;
                 }
                 BlockOperand::Address { pointer, offset } => {
@@ -210,7 +267,7 @@ impl Lowering {
         }
         let dataflow = &mut self.lowered.dataflow;
         let place = place.and_then(|(pointer, offset)| {
-            Some((self.pointers.get(pointer).copied().flatten()?, offset))
+            Some((self.pointers.get(pointer)?.find(offset)?, offset))
         });
         match place {
             Some((pointer, offset)) => {

@@ -1,5 +1,6 @@
 //! The dataflow of one iteration of a loop.
 
+use crate::expr::Value;
 use cp2_machine::{Class, ClassMap};
 
 /// A value that one iteration computes, in a quad or a pair of registers.
@@ -83,7 +84,7 @@ pub(super) struct Op {
     /// placed evenly.
     pub(super) phase: f64,
     /// Immediate behind the operands, if there is one.
-    pub(super) immediate: Option<i64>,
+    pub(super) immediate: Option<Value>,
 }
 
 impl Op {
@@ -228,7 +229,7 @@ impl Dataflow {
     ) -> DataValue {
         let value = self.quad_op(name, from);
         if let Some(op) = self.ops.last_mut() {
-            op.immediate = Some(n);
+            op.immediate = Some(Value::Int(n));
         }
         value
     }
@@ -304,7 +305,7 @@ impl Dataflow {
         (name, class): (&'static str, Class),
         defs: &[DataOperand],
         uses: &[DataOperand],
-        immediate: Option<i64>,
+        immediate: Option<Value>,
     ) {
         self.ops.push(Op {
             name,

@@ -111,6 +111,16 @@ impl LoopText {
         write_lines(&self.lines)
     }
 
+    /// Returns the number of times that a hardware loop goes back to its first word.
+    #[must_use]
+    pub fn back_edges(&self) -> u64 {
+        let turns = self.lines.iter().map(|line| match line {
+            LoopLine::Begin(turns) => turns.saturating_sub(1),
+            LoopLine::Word(_) | LoopLine::End => 0,
+        });
+        turns.sum()
+    }
+
     /// Inserts the words that set pointers up before their first use.
     ///
     /// They go into memory slots that are free while the pipeline fills, else into words of their own.
@@ -198,6 +208,9 @@ impl ModuloSchedule {
 
     /// Writes the loop over `iterations` iterations.
     pub fn emit(&self, iterations: u64) -> LoopText {
+        if iterations == 0 {
+            return LoopText::default();
+        }
         let interval = u64::from(self.interval);
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
         let stages = end.div_ceil(interval);
