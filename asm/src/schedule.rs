@@ -13,6 +13,7 @@
 //! This module is the one part of the assembler that knows time: it reads latencies and unit intervals from the
 //! machine's tables.
 
+mod check;
 mod dataflow;
 mod emit;
 mod greedy;
@@ -26,4 +27,5 @@ mod tests;
 pub use dataflow::{DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 pub use emit::{LoopText, PointerSetup};
 pub use placement::ModuloSchedule;
+pub use registers::FreeRegisters;
 pub use search::Unschedulable;
