@@ -6,9 +6,9 @@ use super::dependence::{DependenceGraph, accesses};
 use super::distances::Distances;
 use super::iterative::{Strategy, place_iteratively};
 use super::placement::{Attempt, Found, ModuloSchedule, latency, sources};
-use super::registers::{self, Registers};
+use super::registers::{self, FreeRegisters, Registers};
 use super::report::{
-    IntervalRefusal, RefusedInterval, ScheduleBound, ScheduleReport, ScheduleRequest,
+    IntervalRefusal, Iterations, RefusedInterval, ScheduleBound, ScheduleReport, ScheduleRequest,
 };
 use super::search::Unschedulable;
 use super::swing;
@@ -17,6 +17,10 @@ use cp2_machine::Machine;
 
 /// Starts of the search for each interval, by the number of operations up to which they are made.
 const STARTS: [(usize, u32); 4] = [(60, 40), (130, 12), (260, 6), (usize::MAX, 3)];
+/// Operations up to which all numbers of copies are tried for an interval.
+const SMALL_NODES: usize = 60;
+/// Numbers of copies that are tried beyond the first that dependences allow, for bodies of more operations.
+const MORE_COPIES: usize = 1;
 /// Intervals that are tried a cycle apart before they are stretched.
 const CLOSE_INTERVALS: u32 = 16;
 /// Divisor of stretching: an interval is longer than the one before by one in so many cycles.
@@ -72,6 +76,36 @@ impl Dataflow {
         let found = search.run();
         (found, search.report)
     }
+
+    /// Finds the shortest schedule of a body that is carried out once, with registers of the set.
+    ///
+    /// Its interval is as long as all of it, the last results included: the schedule is of one iteration.
+    pub fn schedule_straight(
+        &self,
+        machine: &Machine,
+        free: FreeRegisters,
+    ) -> (Result<ModuloSchedule, Unschedulable>, ScheduleReport) {
+        let request = ScheduleRequest {
+            most_copies: 1,
+            ..ScheduleRequest::new(free, Iterations::Known(1))
+        };
+        let graph = DependenceGraph::new(self, machine);
+        let bound = ScheduleBound::new(self, machine, &graph);
+        let mut search = Search {
+            body: self,
+            machine,
+            request: &request,
+            unrolls: vec![1],
+            report: ScheduleReport {
+                bound,
+                contradiction: graph.find_contradiction(),
+                refused: Vec::new(),
+            },
+            graph,
+        };
+        let found = search.run_straight();
+        (found, search.report)
+    }
 }
 
 struct Search<'a> {
@@ -104,11 +138,71 @@ impl Search<'_> {
                 }
             }
         }
-        Err(Unschedulable {
+        Err(self.refuse(tried))
+    }
+
+    /// Schedules the body once: with an interval so long that no iterations overlap.
+    fn run_straight(&mut self) -> Result<ModuloSchedule, Unschedulable> {
+        let graph = self.graph.clone();
+        let interval = self.longest().saturating_add(1);
+        let mut best: Option<Candidate> = None;
+        let mut refusal = IntervalRefusal::Dependences;
+        if self.report.contradiction.is_none() && !self.body.ops.is_empty() {
+            for start in 0..self.starts() {
+                match self.start(&graph, (interval, 1), start) {
+                    Ok(candidate) => keep_better(&mut best, candidate),
+                    Err(other) => refusal = worse(refusal, other),
+                }
+            }
+            if best.is_none() {
+                // One operation after the other, as they are written, needs the fewest registers.
+                let mut graph = graph;
+                graph.keep_order(self.body.ops.len());
+                match self.start(&graph, (interval, 1), 0) {
+                    Ok(candidate) => keep_better(&mut best, candidate),
+                    Err(other) => refusal = worse(refusal, other),
+                }
+            }
+        }
+        let Some(candidate) = best else {
+            self.report.refused.push(RefusedInterval {
+                interval,
+                copies: 1,
+                refusal,
+            });
+            return Err(self.refuse(interval));
+        };
+        let ops = self.graph.nodes.iter().zip(&candidate.found.0);
+        let lands =
+            ops.map(|(node, &at)| u32::try_from(node.latency.max(1)).map_or(at, |l| at + l));
+        let interval = lands.max().unwrap_or(1);
+        Ok(self.finish(interval, candidate))
+    }
+
+    /// Returns the cycles in which operations could follow each other, each waiting for the one before.
+    fn longest(&self) -> u32 {
+        let latencies = self
+            .graph
+            .nodes
+            .iter()
+            .map(|node| node.latency.max(node.busy).max(1));
+        u32::try_from(latencies.fold(0, i64::saturating_add)).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the number of starts for an interval.
+    fn starts(&self) -> u32 {
+        let starts = STARTS
+            .iter()
+            .find(|(most, _)| self.graph.nodes.len() <= *most);
+        starts.map_or(1, |&(_, starts)| starts)
+    }
+
+    fn refuse(&self, interval: u32) -> Unschedulable {
+        Unschedulable {
             operations: self.body.ops.len(),
             registers: u8::try_from(self.request.free.count()).unwrap_or(u8::MAX),
-            interval: tried,
-        })
+            interval,
+        }
     }
 
     /// Returns the intervals to try: at the last one operations could follow each other, each waiting for the
@@ -135,14 +229,20 @@ impl Search<'_> {
 
     /// Returns the best schedule with an interval, if there is one.
     fn try_interval(&mut self, interval: u32) -> Option<Candidate> {
-        let known = self.try_orders(interval);
+        let (known, refusal) = self.try_orders(interval);
         if self.body.in_order {
-            return known.into_iter().min_by_key(rank);
+            let best = known.into_iter().min_by_key(rank);
+            if best.is_none() {
+                self.report.refused.push(RefusedInterval {
+                    interval,
+                    copies: self.unrolls.last().copied().unwrap_or(1),
+                    refusal,
+                });
+            }
+            return best;
         }
-        let starts = STARTS
-            .iter()
-            .find(|(most, _)| self.graph.nodes.len() <= *most);
-        let starts = starts.map_or(1, |&(_, starts)| starts);
+        let starts = self.starts();
+        let mut tried = 0;
         for unroll in self.unrolls.clone() {
             let same = known.iter().filter(|c| c.registers.unroll == unroll);
             let mut best: Option<Candidate> = None;
@@ -167,18 +267,26 @@ impl Search<'_> {
                 copies: unroll,
                 refusal,
             });
+            tried += usize::from(refusal != IntervalRefusal::Dependences);
+            if tried > MORE_COPIES && self.graph.nodes.len() > SMALL_NODES {
+                break;
+            }
         }
         None
     }
 
-    /// Returns the schedules that the orders of [`Dataflow::schedule`] find.
-    fn try_orders(&self, interval: u32) -> Vec<Candidate> {
-        let orders = self.body.tries().iter();
-        let found = orders.filter_map(|&order| {
-            let found = Attempt::new(self.body, self.machine, interval).run(order)?;
-            self.allocate(found, (interval, None)).ok()
-        });
-        found.collect()
+    /// Returns the schedules that the orders of [`Dataflow::schedule`] find, and why the others find none.
+    fn try_orders(&self, interval: u32) -> (Vec<Candidate>, IntervalRefusal) {
+        let (mut known, mut refusal) = (Vec::new(), IntervalRefusal::Slots);
+        for &order in self.body.tries() {
+            let found = Attempt::new(self.body, self.machine, interval).run(order);
+            let found = found.ok_or(IntervalRefusal::Slots);
+            match found.and_then(|found| self.allocate(found, (interval, None))) {
+                Ok(candidate) => known.push(candidate),
+                Err(other) => refusal = worse(refusal, other),
+            }
+        }
+        (known, refusal)
     }
 
     /// Makes one start of the search; none if it leads nowhere.

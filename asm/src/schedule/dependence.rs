@@ -46,6 +46,8 @@ pub(super) struct ValueUses {
     pub(super) writers: Vec<usize>,
     /// Readers with the iterations that lie between.
     pub(super) readers: Vec<(usize, i64)>,
+    /// True if it is read behind the last iteration.
+    pub(super) kept: bool,
     /// Pair registers that it takes.
     pub(super) width: i64,
 }
@@ -206,6 +208,9 @@ impl DependenceGraph {
                 for &other in &value.writers {
                     self.add(other, writer, self.nodes[other].latency, unroll);
                 }
+                for last in (0..self.nodes.len()).filter(|_| value.kept) {
+                    self.add(last, writer, 1, unroll);
+                }
             }
             self.values.push(value);
         }
@@ -222,6 +227,13 @@ impl DependenceGraph {
             self.add(other, access, 1, 0);
         }
         self.add(step, access, self.nodes[step].latency, 0);
+    }
+
+    /// Makes operations begin in the order in which they are written.
+    pub(super) fn keep_order(&mut self, operations: usize) {
+        for next in 1..operations {
+            self.add(next - 1, next, 0, 0);
+        }
     }
 
     /// Returns the largest ratio of latency to iterations of the cycles of dependences, and the operations of
@@ -279,6 +291,9 @@ fn list_values(body: &Dataflow) -> Vec<ValueUses> {
             ..ValueUses::default()
         })
         .collect();
+    for value in &body.outputs {
+        values[value.0].kept = true;
+    }
     for (number, op) in body.ops.iter().enumerate() {
         for (value, _) in op.defs.iter().filter_map(|def| def.value()) {
             values[value.0].writers.push(number);

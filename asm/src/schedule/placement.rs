@@ -1,6 +1,6 @@
 //! Modulo schedules of a body, and the placement of its operations.
 
-use super::dataflow::{DataOperand, Dataflow, Op, PointerStep, table};
+use super::dataflow::{DataOperand, DataValue, Dataflow, Op, PointerStep, table};
 use super::registers::Registers;
 use super::search::Unschedulable;
 use super::swing::{First, Ties};
@@ -26,6 +26,39 @@ pub struct ModuloSchedule {
 }
 
 impl ModuloSchedule {
+    /// Returns the cycles from an iteration to the next.
+    #[must_use]
+    pub const fn interval(&self) -> u32 {
+        self.interval
+    }
+
+    /// Returns the cycles from the first to the last operation of an iteration, both counted.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        self.cycles.iter().max().map_or(0, |&last| last + 1)
+    }
+
+    /// Returns the iterations after which registers repeat.
+    #[must_use]
+    pub const fn copies(&self) -> u32 {
+        self.registers.unroll
+    }
+
+    /// Returns the cycle of an operation, from the beginning of its iteration.
+    #[must_use]
+    pub fn cycle(&self, operation: usize) -> Option<u32> {
+        self.cycles.get(operation).copied()
+    }
+
+    /// Returns the first pair register of a value of an iteration, one before the first perhaps: -1 is the one
+    /// that comes before iteration 0.
+    #[must_use]
+    pub fn register_of(&self, value: DataValue, iteration: i64) -> Option<u8> {
+        let copy = iteration.rem_euclid(i64::from(self.registers.unroll.max(1)));
+        let own = self.registers.base.get(value.0)?;
+        own.get(usize::try_from(copy).ok()?).copied()
+    }
+
     /// Makes the error that refuses this schedule.
     pub fn make_refusal(&self) -> Unschedulable {
         let registers = self.registers.base.iter().flatten().max();

@@ -125,6 +125,8 @@ pub(super) fn allocate(
 }
 
 /// Allocates registers as [`allocate`] does, or in other orders that begin at other places of the circle.
+///
+/// Values of the iterations before the first can then all be set before the first cycle.
 pub(super) fn allocate_somehow(
     body: &Dataflow,
     live: &[(u32, u32)],
@@ -133,14 +135,86 @@ pub(super) fn allocate_somehow(
 ) -> Option<Registers> {
     let circle = unroll * interval;
     let starts = CIRCLE_STARTS.min(circle);
-    let first = allocate(body, live, (interval, unroll), free);
-    (0..starts).fold(first, |found, number| {
-        let start = number * circle / starts;
+    let early = list_early(body, live, interval);
+    let settable = |found: &Registers| is_settable(body, live, (interval, &early), found);
+    let first = allocate(body, live, (interval, unroll), free).filter(settable);
+    let from = |start: u32, live: &[(u32, u32)]| {
         let begun = |v: usize, i: u32| {
             let at = live[v].0.saturating_add(i * interval) % circle;
             (!body.quads[v], (at + circle - start) % circle)
         };
-        found.or_else(|| fit(body, live, (interval, unroll), free, begun))
+        fit(body, live, (interval, unroll), free, begun).filter(settable)
+    };
+    let found = (0..starts).fold(first, |found, number| {
+        found.or_else(|| from(number * circle / starts, live))
+    });
+    found.or_else(|| {
+        // Values that iterations before the first leave take their registers from the beginning on.
+        let mut longer = live.to_vec();
+        for &(v, ..) in &early {
+            longer[v].0 = longer[v].0.min(interval);
+        }
+        let fits = least_unroll(&longer, interval) <= unroll;
+        let starts = if fits && longer != live { starts } else { 0 };
+        (0..starts).fold(None, |found: Option<Registers>, number| {
+            found.or_else(|| from(number * circle / starts, &longer))
+        })
+    })
+}
+
+/// A value of an iteration before the first: its number, the iterations before the first, and the cycle at which
+/// it would be computed.
+type EarlyValue = (usize, u32, i64);
+
+/// Lists the values that iterations before the first leave to others.
+fn list_early(body: &Dataflow, live: &[(u32, u32)], interval: u32) -> Vec<EarlyValue> {
+    let mut furthest = vec![0; live.len()];
+    for (operand, distance) in body.ops.iter().flat_map(Op::reads) {
+        if let Some((value, _)) = operand.value() {
+            furthest[value.0] = distance.max(furthest[value.0]);
+        }
+    }
+    let early = furthest.into_iter().enumerate().flat_map(|(v, furthest)| {
+        (1..=furthest).map(move |before| {
+            let computed = i64::from(live[v].0) - i64::from(before) * i64::from(interval);
+            (v, before, computed)
+        })
+    });
+    early.collect()
+}
+
+/// Returns true if all values of iterations before the first can be in their registers before the first cycle:
+/// nothing else takes these before they would be computed.
+fn is_settable(
+    body: &Dataflow,
+    live: &[(u32, u32)],
+    (interval, early): (u32, &[EarlyValue]),
+    found: &Registers,
+) -> bool {
+    let interval = i64::from(interval);
+    let register = |v: usize, iteration: i64| {
+        let copy = iteration.rem_euclid(i64::from(found.unroll)) as usize;
+        let first = found.base[v][copy];
+        first..first + 1 + u8::from(body.quads[v])
+    };
+    let meet =
+        |a: &std::ops::Range<u8>, b: &std::ops::Range<u8>| a.start < b.end && b.start < a.end;
+    early.iter().all(|&(v, before, computed)| {
+        let own = register(v, -i64::from(before));
+        let alone = early.iter().all(|&(w, back, _)| {
+            (v, before) == (w, back) || !meet(&own, &register(w, -i64::from(back)))
+        });
+        // Iterations that begin before the value would be computed may write to its register.
+        let begun = |iteration: &i64| iteration * interval < computed;
+        let unwritten = (0..).take_while(begun).all(|iteration| {
+            (0..live.len()).all(|w| {
+                let (from, to) = live[w];
+                let written = i64::from(from) + iteration * interval;
+                let takes = from < to && written < computed;
+                !takes || !meet(&own, &register(w, iteration))
+            })
+        });
+        alone && unwritten
     })
 }
 

@@ -2,6 +2,8 @@
 
 mod bodies;
 mod bounds;
+mod random;
+mod replay;
 
 use super::{DataOperand, Dataflow, PointerStep};
 use crate::{Options, Source, assemble};
