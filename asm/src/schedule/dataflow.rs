@@ -75,6 +75,9 @@ pub(super) struct Op {
     pub(super) class: Class,
     pub(super) defs: Vec<DataOperand>,
     pub(super) uses: Vec<DataOperand>,
+    /// For every operand the iterations that lie between the one that computes it and this one: 0 for a value
+    /// of the same iteration.
+    pub(super) distances: Vec<u32>,
     /// Values that must have been loaded before this store, though it does not read them: it overwrites the
     /// place that they are loaded from.
     pub(super) after: Vec<DataOperand>,
@@ -90,6 +93,21 @@ impl Op {
     pub(super) fn is_load(&self) -> bool {
         self.access.is_some() && !self.defs.is_empty()
     }
+
+    /// Returns the operands with the iterations that lie between the one that computes them and this one.
+    pub(super) fn reads(&self) -> impl Iterator<Item = (DataOperand, u32)> + Clone {
+        let operands = self.uses.iter().zip(&self.distances);
+        operands.map(|(&operand, &distance)| (operand, distance))
+    }
+}
+
+/// An order of two operations that no operand shows: of a store and a load of the same place, say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IssueOrder {
+    pub(super) before: usize,
+    pub(super) after: usize,
+    /// Iterations between the two.
+    pub(super) distance: u32,
 }
 
 /// The operations of one iteration, in an order in which they could be carried out.
@@ -119,6 +137,10 @@ pub struct Dataflow {
     pub(super) through: Vec<(usize, usize)>,
     /// Pairs of a store and a load of the next iteration that reads what is stored.
     pub(super) kept: Vec<(usize, usize)>,
+    /// Orders of operations that no operand shows.
+    pub(super) orders: Vec<IssueOrder>,
+    /// Values that are read behind the last iteration: their registers are theirs to the end of it.
+    pub(super) outputs: Vec<DataValue>,
     /// Cycles by which the interval is longer than the least, so that a chain at the end of an iteration
     /// finds room before the next iteration is half done.
     pub spare: usize,
@@ -193,6 +215,46 @@ impl Dataflow {
         self.kept.push((store, load));
     }
 
+    /// Declares that operation `after` of an iteration is issued in a later cycle than operation `before` of the
+    /// iteration `distance` before it. Both are indices of [`Self::last`].
+    pub fn order(&mut self, before: usize, after: usize, distance: u32) {
+        let order = IssueOrder {
+            before,
+            after,
+            distance,
+        };
+        if before.max(after) < self.ops.len() && !self.orders.contains(&order) {
+            self.orders.push(order);
+        }
+    }
+
+    /// Declares that operand number `operand` of the operation added last is the value that the iteration
+    /// `distance` before has computed.
+    ///
+    /// Registers named as operands are not of an iteration and stay as they are.
+    pub fn read_earlier(&mut self, operand: usize, distance: u32) {
+        let Some(op) = self.ops.last_mut() else {
+            return;
+        };
+        let is_value = (op.uses.get(operand)).is_some_and(|used| used.value().is_some());
+        if let (true, Some(own)) = (is_value, op.distances.get_mut(operand)) {
+            *own = distance;
+        }
+    }
+
+    /// Declares that a value is read behind the last iteration, so that nothing overwrites it before the end.
+    pub fn keep(&mut self, value: DataValue) {
+        if !self.outputs.contains(&value) {
+            self.outputs.push(value);
+        }
+    }
+
+    /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
+    pub(super) fn is_general(&self) -> bool {
+        let earlier = |op: &Op| op.distances.iter().any(|&distance| distance > 0);
+        !self.orders.is_empty() || self.ops.iter().any(earlier)
+    }
+
     /// Returns the index of the operation added last.
     pub fn last(&self) -> usize {
         self.ops.len().saturating_sub(1)
@@ -205,6 +267,7 @@ impl Dataflow {
             class: class(name),
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            distances: vec![0; uses.len()],
             after: Vec::new(),
             access: None,
             phase: self.phase,
@@ -346,6 +409,7 @@ impl Dataflow {
             class,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            distances: vec![0; uses.len()],
             after: Vec::new(),
             access: Some(access),
             phase: self.phase,

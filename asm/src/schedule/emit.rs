@@ -368,12 +368,9 @@ impl ModuloSchedule {
     /// Writes an operation for an iteration.
     fn operation(&self, index: usize, iteration: u64) -> String {
         let op = &self.body.ops[index];
-        let mut operands: Vec<String> = op
-            .defs
-            .iter()
-            .chain(&op.uses)
-            .map(|&r| self.register(r, iteration))
-            .collect();
+        let defs = op.defs.iter().map(|&r| self.register(r, iteration, 0));
+        let uses = op.reads().map(|(r, k)| self.register(r, iteration, k));
+        let mut operands: Vec<String> = defs.chain(uses).collect();
         if let Some(access) = op.access {
             let (register, step) = self.body.pointers[access.pointer];
             operands.push(if self.last[access.pointer] == index {
@@ -402,10 +399,14 @@ impl ModuloSchedule {
         format!("{} {}", op.name, operands.join(", "))
     }
 
-    /// Writes the register of an operand in an iteration.
-    fn register(&self, reg: DataOperand, iteration: u64) -> String {
+    /// Writes the register of an operand in an iteration: of the value that the iteration `distance` before it
+    /// has computed.
+    fn register(&self, reg: DataOperand, iteration: u64, distance: u32) -> String {
         let base = |v: super::DataValue| {
-            let copy = iteration % u64::from(self.registers.unroll);
+            let unroll = u64::from(self.registers.unroll);
+            // The iterations before the first one have copies too: they are set up before the loop.
+            let back = u64::from(distance) % unroll;
+            let copy = (iteration + unroll - back) % unroll;
             usize::from(self.registers.base[v.0][copy as usize])
         };
         match reg {

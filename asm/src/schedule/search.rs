@@ -1,8 +1,9 @@
 //! Searches the shortest interval for which a body has a schedule.
 
+use super::check::check_placement;
 use super::dataflow::{Dataflow, Op};
 use super::placement::{Attempt, ModuloSchedule, Order, latency};
-use super::registers;
+use super::registers::{self, FreeRegisters};
 use cp2_machine::Machine;
 
 /// The error that no schedule was found.
@@ -132,7 +133,12 @@ impl Dataflow {
     ) -> Option<ModuloSchedule> {
         let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order)?;
         let latency = |op: &Op| latency(machine, op.class);
-        let registers = registers::allocate(self, &cycles, interval, registers, latency)?;
+        if self.is_general() {
+            check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
+        }
+        let live = registers::lifetimes(self, &cycles, interval, latency);
+        let shape = (interval, registers::least_unroll(&live, interval));
+        let registers = registers::allocate(self, &live, shape, FreeRegisters::below(registers))?;
         Some(ModuloSchedule {
             slack: self.slack(&cycles, latency),
             body: self.clone(),
