@@ -14,5 +14,5 @@ pub(crate) use block::{
     BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, LinearBlock,
     PlacementHint, PointerBase, ValueUse, ValueWidth,
 };
-pub(crate) use lower::{FreeRegisters, LackingRegisters, LoweredBlock, lower};
+pub(crate) use lower::{BlockRegisters, LackingRegisters, LoweredBlock, lower};
 pub use report::BlockReport;

@@ -31,7 +31,7 @@ mod tests;
 mod tighten;
 
 pub use dataflow::{DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
-pub use emit::{LoopLine, LoopText, LoopWord, PointerSetup, WordOperation};
+pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};
 pub use placement::ModuloSchedule;
 pub use registers::FreeRegisters;
 pub use report::{

@@ -6,11 +6,11 @@ use crate::diag::{Chain, Fail, Problem};
 use crate::expr::{Expr, Open, Value};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockReport, FreeRegisters, LackingRegisters, LinearBlock, LoweredBlock,
+    BlockCount, BlockRegisters, BlockReport, LackingRegisters, LinearBlock, LoweredBlock,
     PointerBase, lower,
 };
 use crate::program::SymbolKind;
-use crate::schedule::{LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
+use crate::schedule::{FreeRegisters, LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
 use crate::source::Span;
 use crate::syntax::{self, AllowedWarnings, Lexeme, Parser, Register};
 use std::rc::Rc;
@@ -49,8 +49,8 @@ impl Assembler<'_> {
             Fail::new(Problem::LacksRegisters { name, what }, block.at)
         })?;
         let BlockCount::Known(iterations) = block.count;
-        let limit = lowered.free.pairs.trailing_ones() as u8;
-        let schedule = lowered.dataflow.schedule_or_stretch(machine, limit);
+        let free = FreeRegisters::new(lowered.free.pairs);
+        let schedule = lowered.dataflow.schedule_or_stretch(machine, free);
         let schedule = schedule.map_err(|refusal| {
             let name = block.name.to_string();
             Fail::new(Problem::Unschedulable { name, refusal }, block.at)
@@ -82,7 +82,7 @@ impl Assembler<'_> {
 
     /// Returns the registers that no word so far names and that the block does not name as invariant, and those of
     /// `.free`.
-    fn find_free_registers(&self, block: &LinearBlock) -> FreeRegisters {
+    fn find_free_registers(&self, block: &LinearBlock) -> BlockRegisters {
         let all = |set: RegSet, inst: &crate::isa::Inst| {
             set | inst.reads() | inst.writes() | inst.address_write()
         };
@@ -95,7 +95,7 @@ impl Assembler<'_> {
         for register in block.invariants() {
             taken |= register.regs();
         }
-        let mut free = FreeRegisters {
+        let mut free = BlockRegisters {
             pairs: 0,
             addresses: 0,
         };

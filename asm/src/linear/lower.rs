@@ -12,14 +12,14 @@ use crate::syntax::Register;
 
 /// Registers that a block may use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FreeRegisters {
+pub(crate) struct BlockRegisters {
     /// Pairs: bit n for `r{n}`.
     pub(crate) pairs: u64,
     /// Address registers: bit n for `a{n}`.
     pub(crate) addresses: u16,
 }
 
-impl FreeRegisters {
+impl BlockRegisters {
     /// Takes the highest quad that is free.
     fn take_quad(&mut self) -> Option<u8> {
         let quad = (0..32)
@@ -51,7 +51,7 @@ pub(crate) struct LoweredBlock {
     /// Constants that are used, in the order of their table: each with its register and its index in the block.
     pub(crate) constants: Vec<(u8, usize)>,
     /// Registers that are left.
-    pub(crate) free: FreeRegisters,
+    pub(crate) free: BlockRegisters,
 }
 
 /// Registers that run out.
@@ -69,7 +69,7 @@ pub(crate) enum LackingRegisters {
 /// The first operation that is wrong, or the registers that run out.
 pub(crate) fn lower(
     block: &mut LinearBlock,
-    free: FreeRegisters,
+    free: BlockRegisters,
 ) -> Result<Result<LoweredBlock, LackingRegisters>, Fail> {
     let rows = block.find_widths()?;
     Ok(Lowering::new(block, free).and_then(|lowering| lowering.run(block, &rows)))
@@ -84,7 +84,7 @@ struct Lowering {
 }
 
 impl Lowering {
-    fn new(block: &LinearBlock, free: FreeRegisters) -> Result<Self, LackingRegisters> {
+    fn new(block: &LinearBlock, free: BlockRegisters) -> Result<Self, LackingRegisters> {
         let dataflow = match block.hint {
             PlacementHint::Free => Dataflow::default(),
             PlacementHint::Written => Dataflow::in_order(),

@@ -374,6 +374,7 @@ impl Dataflow {
             class,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            distances: vec![0; uses.len()],
             after: Vec::new(),
             access: None,
             phase: self.phase,

@@ -20,10 +20,28 @@ pub struct LoopText {
 pub enum LoopLine {
     /// A word.
     Word(LoopWord),
-    /// A hardware loop begins, with a constant count.
-    Begin(u64),
+    /// A hardware loop begins.
+    Begin(LoopTurns),
     /// The hardware loop ends.
     End,
+}
+
+/// Number of times that the words of a hardware loop are carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopTurns {
+    /// A number.
+    Known(u64),
+    /// The number in a scalar register, by its name.
+    Register(String),
+}
+
+impl fmt::Display for LoopTurns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(turns) => turns.fmt(f),
+            Self::Register(register) => f.write_str(register),
+        }
+    }
 }
 
 /// The operations of a word.
@@ -171,12 +189,6 @@ impl ModuloSchedule {
         found.map_or(0, |&(register, _)| register)
     }
 
-    /// Returns the cycles from an iteration to the next.
-    #[must_use]
-    pub fn interval(&self) -> u32 {
-        self.interval
-    }
-
     /// Returns the number of iterations that overlap, and of iterations after which registers repeat.
     pub fn overlap(&self) -> (u64, u64) {
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
@@ -198,16 +210,44 @@ impl ModuloSchedule {
 
     /// Writes the loop over `iterations` iterations.
     pub fn emit(&self, iterations: u64) -> LoopText {
-        let interval = u64::from(self.interval);
-        let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
-        let stages = end.div_ceil(interval);
-        let unroll = u64::from(self.registers.unroll);
+        let (stages, unroll) = self.overlap();
         // Intervals in which every stage has an iteration.
         let steady = (iterations + 1).saturating_sub(stages);
         let turns = (steady / unroll).min(MAX_LOOP_COUNT);
+        let looped = (turns > 1).then_some((turns, LoopTurns::Known(turns)));
+        self.lay_out(iterations, looped)
+    }
+
+    /// Returns the iterations that a loop of a count in a register carries out outside of its hardware loop. The rest is
+    /// a multiple of the iterations after which registers repeat, if the count is one.
+    #[must_use]
+    pub fn iterations_outside(&self) -> u64 {
+        let (stages, unroll) = self.overlap();
+        (stages - 1).next_multiple_of(unroll)
+    }
+
+    /// Writes the loop over a number of iterations that is known when it runs: `turns` is the register with the number
+    /// of turns of the hardware loop, one for each [`overlap`](Self::overlap)`().1` iterations that are not
+    /// [outside](Self::iterations_outside), from 0 on.
+    ///
+    /// The cycles are those of no turn.
+    #[must_use]
+    pub fn emit_counted(&self, turns: &str) -> LoopText {
+        let (_, unroll) = self.overlap();
+        let looped = (1, LoopTurns::Register(turns.to_owned()));
+        let mut text = self.lay_out(self.iterations_outside() + unroll, Some(looped));
+        text.cycles -= unroll * u64::from(self.interval);
+        text
+    }
+
+    /// Writes a loop, in which some intervals are turns of a hardware loop.
+    fn lay_out(&self, iterations: u64, hardware: Option<(u64, LoopTurns)>) -> LoopText {
+        let interval = u64::from(self.interval);
+        let end = u64::from(self.length());
+        let (stages, unroll) = self.overlap();
         let fill = (stages - 1) * interval;
         let once = unroll * interval;
-        let looped = if turns > 1 { turns * once } else { 0 };
+        let looped = hardware.as_ref().map_or(0, |(turns, _)| turns * once);
         // No words follow the last operation of the last iteration, except the rest of the hardware loop's
         // last turn: an iteration may be shorter than an interval where a unit takes an operation only every
         // few cycles.
@@ -231,7 +271,7 @@ impl ModuloSchedule {
         let (mut lines, early) = self.towards_arithmetic(&slots, 0..head, iterations);
         lines.extend(words(head..before.min(tail)));
         let mut setup = 0;
-        if looped > 0 {
+        if let Some((_, turns)) = hardware {
             lines.push(LoopLine::Begin(turns));
             lines.extend(words(fill..fill + once));
             lines.push(LoopLine::End);

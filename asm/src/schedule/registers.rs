@@ -43,6 +43,13 @@ impl FreeRegisters {
     }
 }
 
+impl From<u8> for FreeRegisters {
+    /// Returns the registers below a limit.
+    fn from(limit: u8) -> Self {
+        Self::below(limit)
+    }
+}
+
 /// The register of every value in every iteration of the unrolled loop.
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
