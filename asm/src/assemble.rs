@@ -19,6 +19,7 @@ mod include;
 mod limits;
 mod line;
 mod linear_lines;
+mod linear_place;
 mod linear_words;
 mod loops;
 mod machine;

@@ -30,7 +30,7 @@ mod swing;
 mod tests;
 mod tighten;
 
-pub use dataflow::{DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
+pub use dataflow::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};
 pub use placement::ModuloSchedule;
 pub use registers::FreeRegisters;

@@ -1,32 +1,46 @@
-//! Schedules a linear block and appends its words to the program.
+//! Composes the words of a linear block: constants, values before the first iteration, the scheduled loop, values behind
+//! the last.
 
-use super::select::select;
-use super::state::{Assembler, Context, Format, PendingWord};
+use super::linear_place::{BlockLine, ConstantTable, PlacedBlock, WordSymbol};
+use super::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
-use crate::expr::{Expr, Open, Value};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockRegisters, BlockReport, LackingRegisters, LinearBlock, LoweredBlock,
+    BlockCount, BlockOperand, BlockRegisters, BlockReport, CarriedPlace, ChosenRow, CycleFormula,
+    InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock, PlacementHint,
     PointerBase, lower,
 };
-use crate::program::SymbolKind;
-use crate::schedule::{FreeRegisters, LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
+use crate::schedule::{
+    FreeRegisters, Iterations, LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup,
+    ScheduleRequest, Unschedulable,
+};
 use crate::source::Span;
-use crate::syntax::{self, AllowedWarnings, Lexeme, Parser, Register};
+use crate::syntax::Register;
+use cp2_machine::Machine;
 use std::rc::Rc;
 
-/// A table of a block's constants, which is placed behind the data of the source.
-#[derive(Debug)]
-pub(super) struct ConstantTable {
-    /// Symbol of its address.
-    pub(super) label: Rc<str>,
-    pub(super) words: Vec<u32>,
-    pub(super) at: Span,
-    pub(super) chain: Chain,
+/// Address registers that blocks may use: the page loop owns the last one.
+const ADDRESSES: u8 = 15;
+
+/// A block with what its words are made of.
+struct Composer<'a> {
+    block: &'a LinearBlock,
+    rows: &'a [ChosenRow],
+    machine: &'a Machine,
+    free: BlockRegisters,
+    /// Rows of the table: constants first, then numbers before the first iteration.
+    table: Vec<[u32; 4]>,
+    label: Rc<str>,
+    chain: Chain,
 }
 
-/// Address registers: the page loop owns the last one.
-const ADDRESSES: u8 = 15;
+/// A schedule with the dataflow that it is of.
+struct ScheduledBlock {
+    lowered: LoweredBlock,
+    schedule: ModuloSchedule,
+    /// The least interval, in cycles.
+    bound: u32,
+}
 
 impl Assembler<'_> {
     /// Schedules a block that has been read and appends its words.
@@ -39,43 +53,36 @@ impl Assembler<'_> {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
         block.check_definitions()?;
+        let rows = block.find_widths()?;
         let free = self.find_free_registers(&block);
-        let lowered = lower(&mut block, free)?.map_err(|lack| {
-            let what = match lack {
-                LackingRegisters::Quads => "quads for its constants",
-                LackingRegisters::Addresses => "address registers for its pointers",
-            };
-            let name = block.name.to_string();
-            Fail::new(Problem::LacksRegisters { name, what }, block.at)
-        })?;
-        let BlockCount::Known(iterations) = block.count;
-        let free = FreeRegisters::new(lowered.free.pairs);
-        let schedule = lowered.dataflow.schedule_or_stretch(machine, free);
-        let schedule = schedule.map_err(|refusal| {
-            let name = block.name.to_string();
-            Fail::new(Problem::Unschedulable { name, refusal }, block.at)
-        })?;
-        let setups = set_up_pointers(&block, &lowered, &schedule);
-        let text = schedule.emit(iterations).set_up(setups);
-        let first = self.words.len();
-        self.load_constants(&block, &lowered, context)?;
-        let constant_words = (self.words.len() - first) as u64;
-        self.append_lines(&block, &lowered, &text, context)?;
-        let report = BlockReport {
-            name: block.name.to_string(),
-            place: (block.at.file, block.at.line),
-            interval: u64::from(schedule.interval()),
-            bound: u64::from(lowered.dataflow.least_interval(machine)),
-            iterations,
-            classes: lowered.dataflow.classes(),
-            arithmetic: lowered.dataflow.arithmetic() as u64,
-            memory: lowered.dataflow.memory() as u64,
-            busiest_unit: lowered.dataflow.busiest_unit(machine) as u64,
-            copies: schedule.overlap().1,
-            words: (self.words.len() - first) as u64,
-            constant_words,
-            cycles: text.cycles,
+        let number = self.reports.len();
+        let mut composer = Composer {
+            block: &block,
+            rows: &rows,
+            machine,
+            free,
+            table: Vec::new(),
+            label: format!("constants@{number}").into(),
+            chain: context.chain,
         };
+        let first = self.words.len();
+        let mut report = match block.count {
+            BlockCount::Once | BlockCount::Known(_) => composer.place_known(self)?,
+            BlockCount::Register {
+                register,
+                at_least,
+                multiple_of,
+            } => composer.place_counted(self, register, (at_least, multiple_of), number)?,
+        };
+        report.words += (self.words.len() - first) as u64;
+        if !composer.table.is_empty() {
+            self.tables.push(ConstantTable {
+                label: composer.label,
+                words: composer.table.concat(),
+                at: block.at,
+                chain: block.chain,
+            });
+        }
         self.reports.push(report);
         Ok(())
     }
@@ -83,16 +90,15 @@ impl Assembler<'_> {
     /// Returns the registers that no word so far names and that the block does not name as invariant, and those of
     /// `.free`.
     fn find_free_registers(&self, block: &LinearBlock) -> BlockRegisters {
-        let all = |set: RegSet, inst: &crate::isa::Inst| {
-            set | inst.reads() | inst.writes() | inst.address_write()
-        };
         let words = self.words.iter().flat_map(|word| &word.insts);
         let named = words.filter(|own| !own.scheduled);
-        let mut taken = named.fold(RegSet::EMPTY, |set, own| all(set, &own.inst));
+        let mut taken = named.fold(RegSet::EMPTY, |set, own| {
+            set | own.inst.reads() | own.inst.writes() | own.inst.address_write()
+        });
         for register in &block.free {
             taken.0 &= !register.regs().0;
         }
-        for register in block.invariants() {
+        for register in block.list_named() {
             taken |= register.regs();
         }
         let mut free = BlockRegisters {
@@ -108,191 +114,490 @@ impl Assembler<'_> {
         }
         free
     }
+}
 
-    /// Appends the words that load the constants of a block, whose table comes behind the data of the source.
+impl Composer<'_> {
+    /// Places a block that is carried out a number of times that is known, or once.
+    fn place_known(&mut self, asm: &mut Assembler<'_>) -> Result<BlockReport, Fail> {
+        let once = self.block.count == BlockCount::Once;
+        let iterations = match self.block.count {
+            BlockCount::Known(iterations) => iterations,
+            _ => 1,
+        };
+        let scheduled = match once {
+            true => self.schedule_straight(KeptValues::Copies)?,
+            false => self.schedule(Iterations::Known(iterations))?,
+        };
+        let ScheduledBlock {
+            lowered, schedule, ..
+        } = &scheduled;
+        let mut lines = Vec::new();
+        if iterations == 0 {
+            self.keep_initial_values(&mut lines, lowered)?;
+        } else {
+            self.load_constants(&mut lines, lowered)?;
+            let constants = lines.len();
+            let text = self.add_initial_values(&mut lines, lowered, schedule, iterations)?;
+            self.add_text(&mut lines, lowered, &text);
+            let last = i64::try_from(iterations).unwrap_or(i64::MAX) - 1;
+            self.add_final_values(&mut lines, lowered, schedule, last);
+            let placed = PlacedBlock::parse(asm, lines, self.machine)?;
+            let base = placed.count_cycles(text.turns().unwrap_or(0));
+            let constant_cycles = placed.cycles_before(constants);
+            asm.append_block(placed);
+            return Ok(self.report(
+                &scheduled,
+                Some(iterations),
+                constant_cycles,
+                vec![CycleFormula::constant(base)],
+            ));
+        }
+        let placed = PlacedBlock::parse(asm, lines, self.machine)?;
+        let base = placed.count_cycles(0);
+        asm.append_block(placed);
+        let formula = vec![CycleFormula::constant(base)];
+        Ok(self.report(&scheduled, Some(0), 0, formula))
+    }
+
+    /// Places a block whose count is in a register. A count that is too small for iterations to overlap takes a loop of
+    /// one iteration after the other, which stands behind the program.
+    fn place_counted(
+        &mut self,
+        asm: &mut Assembler<'_>,
+        register: Scalar,
+        (at_least, multiple_of): (u64, u64),
+        number: usize,
+    ) -> Result<BlockReport, Fail> {
+        let count = self
+            .free
+            .take_address()
+            .ok_or_else(|| self.lack(LackingRegisters::Addresses))?;
+        let iterations = Iterations::Unknown {
+            at_least,
+            multiple_of,
+        };
+        let scheduled = self.schedule(iterations)?;
+        let ScheduledBlock {
+            lowered, schedule, ..
+        } = &scheduled;
+        let outside = schedule.iterations_outside();
+        let copies = u64::from(schedule.copies());
+        let mut lines = Vec::new();
+        // The count comes first: the branch that tests it waits for it.
+        let block = self.place();
+        let subtract = format!("addi a{count}, {register}, -{outside}");
+        lines.push(BlockLine::word(subtract, block));
+        self.load_constants(&mut lines, lowered)?;
+        let constants = lines.len();
+        let guarded = at_least < outside;
+        let (plain, end): (Rc<str>, Rc<str>) = (
+            format!("few@{number}").into(),
+            format!("behind@{number}").into(),
+        );
+        if guarded {
+            let branch = format!("bneg a{count}, 0");
+            let target = WordSymbol::Target(plain.clone());
+            lines.push(BlockLine::with_symbol(branch, block, target));
+        }
+        if copies > 1 {
+            let shift = copies.trailing_zeros();
+            lines.push(BlockLine::word(
+                format!("shr a{count}, a{count}, {shift}"),
+                block,
+            ));
+        }
+        let counted = schedule.emit_counted(&format!("a{count}"));
+        let text = self.with_initial_values(&mut lines, lowered, schedule, counted)?;
+        self.add_text(&mut lines, lowered, &text);
+        self.add_final_values(&mut lines, lowered, schedule, -1);
+        let placed = PlacedBlock::parse(asm, lines, self.machine)?;
+        let constant_cycles = placed.cycles_before(constants) - 1;
+        let mut cycles = Vec::new();
+        let mut pool_words = 0;
+        if guarded {
+            let (formulas, words) =
+                self.place_plain(asm, register, &placed, (plain, end.clone()))?;
+            cycles.extend(formulas);
+            pool_words = words;
+        }
+        let empty = placed.count_cycles(0) + self.machine.cp2.branch_penalty.0;
+        cycles.push(CycleFormula {
+            from: outside,
+            base: empty,
+            slope: 0,
+            per: copies,
+        });
+        let slope = placed.loop_words() + self.machine.cp2.loop_back.0;
+        cycles.push(CycleFormula {
+            from: outside + copies,
+            base: placed.count_cycles(1),
+            slope,
+            per: copies,
+        });
+        asm.append_block(placed);
+        if guarded {
+            asm.define_here(end);
+        }
+        let mut report = self.report(&scheduled, None, constant_cycles, cycles);
+        report.words = pool_words;
+        Ok(report)
+    }
+
+    /// Places the loop for few iterations behind the program: one iteration after the other.
+    fn place_plain(
+        &mut self,
+        asm: &mut Assembler<'_>,
+        register: Scalar,
+        before: &PlacedBlock,
+        (label, end): (Rc<str>, Rc<str>),
+    ) -> Result<(Vec<CycleFormula>, u64), Fail> {
+        let ScheduledBlock {
+            lowered, schedule, ..
+        } = self.schedule_straight(KeptValues::Moves)?;
+        let mut lines = Vec::new();
+        let once = schedule.emit(1);
+        let mut text = LoopText::default();
+        text.lines
+            .push(LoopLine::Begin(crate::schedule::LoopTurns::Register(
+                register.to_string(),
+            )));
+        text.lines.extend(once.lines);
+        text.lines.push(LoopLine::End);
+        let text = self.with_initial_values(&mut lines, &lowered, &schedule, text)?;
+        self.add_text(&mut lines, &lowered, &text);
+        self.add_final_values(&mut lines, &lowered, &schedule, 0);
+        let jump = WordSymbol::Target(end);
+        lines.push(BlockLine::with_symbol(
+            "jmp 0".to_owned(),
+            self.place(),
+            jump,
+        ));
+        let branch = before.find_branch();
+        let placed = PlacedBlock::parse_behind(asm, lines, self.machine, before)?;
+        let cp2 = &self.machine.cp2;
+        // The words before the branch, the branch, and the jump back.
+        let around = before.cycles_before(branch + 1) + 2 * cp2.branch_penalty.0;
+        let base = |turns| around + placed.count_cycles(turns);
+        let formulas = vec![
+            CycleFormula {
+                from: 0,
+                base: base(0) + cp2.branch_penalty.0,
+                slope: 0,
+                per: 1,
+            },
+            CycleFormula {
+                from: 1,
+                base: base(1),
+                slope: placed.loop_words() + cp2.loop_back.0,
+                per: 1,
+            },
+        ];
+        let words = placed.words() as u64;
+        asm.pool.push((label, placed));
+        Ok((formulas, words))
+    }
+
+    /// Schedules the block as a loop whose iterations overlap.
+    fn schedule(&self, iterations: Iterations) -> Result<ScheduledBlock, Fail> {
+        let lowered = self.lower(KeptValues::Copies)?;
+        let free = FreeRegisters::new(lowered.free.pairs);
+        let dataflow = &lowered.dataflow;
+        let mut bound = dataflow.least_interval(self.machine);
+        let found = match self.block.hint {
+            PlacementHint::Free => {
+                let mut request = ScheduleRequest::new(free, iterations);
+                request.least_interval = self.block.least_interval;
+                let (found, report) = dataflow.schedule_best(self.machine, &request);
+                bound = report.bound.cycles;
+                found
+            }
+            PlacementHint::Written | PlacementHint::Spread => {
+                dataflow.schedule_or_stretch(self.machine, free)
+            }
+        };
+        let schedule = found.map_err(|refusal| self.refuse(refusal))?;
+        Ok(ScheduledBlock {
+            lowered,
+            schedule,
+            bound,
+        })
+    }
+
+    /// Schedules one iteration as a straight line.
+    fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
+        let lowered = self.lower(kept)?;
+        let free = FreeRegisters::new(lowered.free.pairs);
+        let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
+        let schedule = found.map_err(|refusal| self.refuse(refusal))?;
+        Ok(ScheduledBlock {
+            lowered,
+            schedule,
+            bound: report.bound.cycles,
+        })
+    }
+
+    fn lower(&self, kept: KeptValues) -> Result<LoweredBlock, Fail> {
+        lower(self.block, self.rows, self.free, kept).map_err(|lack| self.lack(lack))
+    }
+
+    /// Makes the error of registers that run out.
+    fn lack(&self, lack: LackingRegisters) -> Fail {
+        let what = match lack {
+            LackingRegisters::Section => "registers for constants and values of earlier iterations",
+            LackingRegisters::Addresses => "address registers for its pointers and its count",
+        };
+        let name = self.block.name.to_string();
+        Fail::new(Problem::LacksRegisters { name, what }, self.block.at)
+    }
+
+    /// Makes the error of a block without a schedule.
+    fn refuse(&self, refusal: Unschedulable) -> Fail {
+        let name = self.block.name.to_string();
+        Fail::new(Problem::Unschedulable { name, refusal }, self.block.at)
+    }
+
+    /// Returns the source position of the block itself.
+    fn place(&self) -> (Span, Chain) {
+        (self.block.at, self.chain)
+    }
+
+    /// Adds the words that load the constants of a block, whose table comes behind the data of the source.
     fn load_constants(
         &mut self,
-        block: &LinearBlock,
+        lines: &mut Vec<BlockLine>,
         lowered: &LoweredBlock,
-        context: &Context<'_>,
     ) -> Result<(), Fail> {
-        if lowered.constants.is_empty() {
+        let numbers =
+            |(_, source): &(CarriedPlace, InitialSource)| matches!(source, InitialSource::Words(_));
+        if lowered.constants.is_empty() && !lowered.initial.iter().any(numbers) {
             return Ok(());
         }
-        let label: Rc<str> = format!("constants@{}", self.tables.len()).into();
-        // The pointers are set up afterwards, so that the first of their registers is free here.
-        let pointer = lowered.pointers.first().map(|&(pointer, _)| pointer);
-        let mut free = lowered.free;
-        let own = pointer.map(|pointer| lowered.dataflow.pointer_register(pointer));
-        let Some(address) = own.or_else(|| free.take_address()) else {
-            let name = block.name.to_string();
-            let what = "address registers for its constants";
-            return Err(Fail::new(Problem::LacksRegisters { name, what }, block.at));
-        };
-        let table = Expr::from(Open::Symbol(label.clone(), block.at));
-        let place = (block.at, block.chain);
-        self.append_word(&format!("movi a{address}, 0"), place, Some(table))?;
-        let mut words = Vec::new();
-        for (index, &(quad, constant)) in lowered.constants.iter().enumerate() {
-            let load = format!("ldq q{quad}, [a{address} + {}]", 16 * index);
-            let constant = block.constants.get(constant);
-            let at = constant.map_or(block.at, |constant| constant.at);
-            self.append_word(&load, (at, context.chain), None)?;
-            words.extend(constant.map_or([0; 4], |constant| constant.words));
+        let address = self.table_register(lowered)?;
+        let table = WordSymbol::Immediate(self.label.clone());
+        let load = format!("movi a{address}, 0");
+        lines.push(BlockLine::with_symbol(load, self.place(), table));
+        for &(quad, constant) in &lowered.constants {
+            let constant = self.block.constants.get(constant);
+            let row = self.enter_row(constant.map_or([0; 4], |constant| constant.words));
+            let at = constant.map_or(self.block.at, |constant| constant.at);
+            let load = format!("ldq q{quad}, [a{address} + {}]", 16 * row);
+            lines.push(BlockLine::word(load, (at, self.chain)));
         }
-        self.tables.push(ConstantTable {
-            label,
-            words,
-            at: block.at,
-            chain: block.chain,
-        });
         Ok(())
     }
 
-    /// Appends the lines of a scheduled loop.
-    fn append_lines(
+    /// Returns the index of a row of the table, which is added if there is none like it.
+    fn enter_row(&mut self, words: [u32; 4]) -> usize {
+        if let Some(row) = self.table.iter().position(|own| *own == words) {
+            return row;
+        }
+        self.table.push(words);
+        self.table.len() - 1
+    }
+
+    /// Returns the register that points at the table: that of the first pointer, which is set up afterwards.
+    fn table_register(&self, lowered: &LoweredBlock) -> Result<u8, Fail> {
+        let pointer = lowered.pointers.first().map(|&(pointer, _)| pointer);
+        let own = pointer.map(|pointer| lowered.dataflow.pointer_register(pointer));
+        let mut free = lowered.free;
+        own.or_else(|| free.take_address())
+            .ok_or_else(|| self.lack(LackingRegisters::Addresses))
+    }
+
+    /// Writes the loop of so many iterations with the values before the first.
+    fn add_initial_values(
         &mut self,
-        block: &LinearBlock,
+        lines: &mut Vec<BlockLine>,
         lowered: &LoweredBlock,
-        text: &LoopText,
-        context: &Context<'_>,
+        schedule: &ModuloSchedule,
+        iterations: u64,
+    ) -> Result<LoopText, Fail> {
+        let text = schedule.emit(iterations);
+        self.with_initial_values(lines, lowered, schedule, text)
+    }
+
+    /// Adds the loads of numbers before the first iteration; returns the loop with the moves of registers and the words
+    /// that set pointers up.
+    fn with_initial_values(
+        &mut self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+        schedule: &ModuloSchedule,
+        mut text: LoopText,
+    ) -> Result<LoopText, Fail> {
+        let mut moves = Vec::new();
+        for &(place, source) in &lowered.initial {
+            let to = register_of(place, lowered, schedule, 0);
+            match source {
+                InitialSource::Register(from) if from == to => {}
+                InitialSource::Register(from) => {
+                    moves.push(LoopLine::Word(LoopWord::move_register(
+                        &to.to_string(),
+                        &from.to_string(),
+                    )));
+                }
+                InitialSource::Words(words) => {
+                    let row = self.enter_row(words);
+                    let address = self.table_register(lowered)?;
+                    let load = match to {
+                        Register::Quad(_) => "ldq",
+                        Register::Pair(_) | Register::Scalar(_) => "ldp",
+                    };
+                    let load = format!("{load} {to}, [a{address} + {}]", 16 * row);
+                    lines.push(BlockLine::word(load, self.place()));
+                }
+            }
+        }
+        text.lines.splice(0..0, moves);
+        Ok(text.set_up(set_up_pointers(self.block, lowered, schedule)))
+    }
+
+    /// Adds the words by which a block of no iteration leaves its final values.
+    fn keep_initial_values(
+        &mut self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
     ) -> Result<(), Fail> {
+        for last in &self.block.finals {
+            let mut initial = self.block.initial.iter();
+            let Some(own) = initial.find(|own| (own.value, own.distance) == (last.value, 1)) else {
+                continue;
+            };
+            match own.source {
+                InitialSource::Register(from) if from == last.register => {}
+                InitialSource::Register(from) => {
+                    let text = format!("mov {}, {from}", last.register);
+                    lines.push(BlockLine::word(text, self.place()));
+                }
+                InitialSource::Words(words) => {
+                    let address = self.table_register(lowered)?;
+                    let row = self.enter_row(words);
+                    let table = WordSymbol::Immediate(self.label.clone());
+                    let text = format!("movi a{address}, 0");
+                    lines.push(BlockLine::with_symbol(text, self.place(), table));
+                    let load = match last.register {
+                        Register::Quad(_) => "ldq",
+                        Register::Pair(_) | Register::Scalar(_) => "ldp",
+                    };
+                    let text = format!("{load} {}, [a{address} + {}]", last.register, 16 * row);
+                    lines.push(BlockLine::word(text, self.place()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the moves of values of iteration `last` to the registers that get them.
+    fn add_final_values(
+        &self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+        schedule: &ModuloSchedule,
+        last: i64,
+    ) {
+        for &(register, place) in &lowered.finals {
+            let from = register_of(place, lowered, schedule, last);
+            if from != register {
+                let text = format!("mov {register}, {from}");
+                lines.push(BlockLine::word(text, self.place()));
+            }
+        }
+    }
+
+    /// Adds the lines of a scheduled loop. A word has the source position of its arithmetic operation, else of its other
+    /// one.
+    fn add_text(&self, lines: &mut Vec<BlockLine>, lowered: &LoweredBlock, text: &LoopText) {
         let place_of = |word: &LoopWord| {
             let origin = word.operations().find_map(|own| own.index);
             let operation = origin
-                .and_then(|index| lowered.origins.get(index))
-                .and_then(|&index| block.operations.get(index));
-            operation.map_or((block.at, block.chain), |own| (own.at, own.chain))
+                .and_then(|index| lowered.origins.get(index).copied().flatten())
+                .and_then(|index| self.block.operations.get(index));
+            operation.map_or_else(|| self.place(), |own| (own.at, own.chain))
         };
         for line in &text.lines {
-            match line {
-                LoopLine::End => {
-                    let end = self.words.len().saturating_sub(1);
-                    if let Some((opener, ..)) = self.blocks.pop()
-                        && let Some(word) = self.words.get_mut(opener)
-                    {
-                        word.block_end = Some(end);
-                    }
-                    self.scheduled_end = Some(end);
-                }
-                LoopLine::Begin(_) => {
-                    let place = (block.at, context.chain);
-                    self.append_word(&line.to_string(), place, None)?;
-                }
-                LoopLine::Word(word) => {
-                    self.append_word(&line.to_string(), place_of(word), None)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends a word that is given as text. An expression replaces the immediate of its operation.
-    pub(super) fn append_word(
-        &mut self,
-        text: &str,
-        (at, chain): (Span, Chain),
-        immediate: Option<Expr>,
-    ) -> Result<(), Fail> {
-        let pc = self.words.len();
-        if self.is_program_full(at, chain) {
-            return Ok(());
-        }
-        let lines = syntax::lines(at.file, text, |_| {});
-        let tokens: Vec<_> = lines.iter().flatten().map(Lexeme::token).collect();
-        let slots = Parser::new(&tokens, &self.names, super::symbols::GLOBAL).word();
-        let slots = slots.map_err(|fail| Fail::new(fail.0.problem, at))?;
-        let mut insts = Vec::with_capacity(2);
-        for source in slots.insts {
-            let selected = select(source, self.options.isa(), std::iter::empty());
-            let mut selected = selected.map_err(|fail| Fail::new(fail.0.problem, at))?;
-            selected.scheduled = true;
-            selected.at = at;
-            selected.mnemonic_at = at;
-            for part in [
-                &mut selected.value,
-                &mut selected.target,
-                &mut selected.offset,
-            ] {
-                if let Some((_, place)) = part {
-                    *place = at;
-                }
-            }
-            insts.push(selected);
-        }
-        let opens = insts.iter().any(|own| own.block);
-        if let (Some(expr), Some(first)) = (immediate, insts.first_mut()) {
-            first.value = Some((expr, at));
-        }
-        self.words.push(PendingWord {
-            insts,
-            at,
-            chain,
-            allowed: AllowedWarnings::default(),
-            block_end: None,
-        });
-        if opens {
-            self.blocks.push((pc, at, chain));
-        }
-        Ok(())
-    }
-
-    /// Places the tables of constants behind the data of the source, and defines their addresses.
-    pub(super) fn place_constant_tables(&mut self) {
-        /// Alignment of a quad in bytes.
-        const QUAD: u64 = 16;
-        let mut end = self.extents.iter().map(|extent| extent.end).max();
-        for table in std::mem::take(&mut self.tables) {
-            let start = end.unwrap_or(0).next_multiple_of(QUAD);
-            for (index, &bits) in (0..).zip(&table.words) {
-                self.data.push(super::state::Datum {
-                    address: start + 4 * index,
-                    format: Format::Int,
-                    expr: Expr::Value(Value::Int(i64::from(bits))),
-                    at: table.at,
-                    chain: table.chain,
-                });
-            }
-            let last = start + 4 * table.words.len() as u64;
-            self.extents.push(super::state::Extent {
-                start,
-                end: last,
-                at: table.at,
-                chain: table.chain,
+            lines.push(match line {
+                LoopLine::End => BlockLine::End,
+                LoopLine::Begin(_) => BlockLine::word(line.to_string(), self.place()),
+                LoopLine::Word(word) => BlockLine::word(line.to_string(), place_of(word)),
             });
-            end = Some(last);
-            let address = start as i64;
-            self.names
-                .define_hidden(table.label, SymbolKind::Dmem, address);
+        }
+    }
+
+    /// Makes the report of a block.
+    fn report(
+        &self,
+        scheduled: &ScheduledBlock,
+        iterations: Option<u64>,
+        constant_cycles: u64,
+        cycles: Vec<CycleFormula>,
+    ) -> BlockReport {
+        let dataflow = &scheduled.lowered.dataflow;
+        let schedule = &scheduled.schedule;
+        BlockReport {
+            name: self.block.name.to_string(),
+            place: (self.block.at.file, self.block.at.line),
+            interval: u64::from(schedule.interval()),
+            bound: u64::from(scheduled.bound),
+            iterations,
+            classes: dataflow.classes(),
+            arithmetic: dataflow.arithmetic() as u64,
+            memory: dataflow.memory() as u64,
+            busiest_unit: dataflow.busiest_unit(self.machine) as u64,
+            copies: u64::from(schedule.copies()),
+            registers: u64::from(schedule.count_registers()),
+            words: 0,
+            constant_cycles,
+            cycles,
+        }
+    }
+}
+
+/// Returns the register of a place: of the copy for iteration `last`, or of as many before the first.
+fn register_of(
+    place: CarriedPlace,
+    lowered: &LoweredBlock,
+    schedule: &ModuloSchedule,
+    last: i64,
+) -> Register {
+    match place {
+        CarriedPlace::Register(register) => register,
+        CarriedPlace::Value(value, distance) => {
+            let iteration = match distance {
+                0 => last,
+                before => -i64::from(before),
+            };
+            let first = schedule.register_of(value, iteration).unwrap_or(0);
+            match lowered.dataflow.is_quad_value(value) {
+                true => Register::Quad(first / 2),
+                false => Register::Pair(first),
+            }
         }
     }
 }
 
 impl LinearBlock {
-    /// Refuses values that are used and never computed.
-    fn check_definitions(&self) -> Result<(), Fail> {
-        for value in &self.values {
-            if value.defined.iter().any(Option::is_none) {
-                let name = value.name.to_string();
-                let half = value.defined.iter().any(Option::is_some);
-                return Err(Fail::new(Problem::Uncomputed { name, half }, value.at));
-            }
-        }
-        Ok(())
-    }
-
-    /// Iterates over the registers that the block names as invariants.
-    fn invariants(&self) -> impl Iterator<Item = Register> {
+    /// Iterates over the registers that the block names: invariants, bases of pointers, the count, and those of values
+    /// before and behind it.
+    fn list_named(&self) -> impl Iterator<Item = Register> {
         let operands = self.operations.iter().flat_map(|own| &own.operands);
         let named = operands.filter_map(|(operand, _)| match operand {
-            crate::linear::BlockOperand::Register(register) => Some(*register),
+            BlockOperand::Register(register) => Some(*register),
             _ => None,
         });
         let bases = self.pointers.iter().filter_map(|own| match own.base {
             PointerBase::Register(scalar) => Some(Register::Scalar(scalar)),
             PointerBase::Address(_) => None,
         });
-        named.chain(bases)
+        let initial = self.initial.iter().filter_map(|own| match own.source {
+            InitialSource::Register(register) => Some(register),
+            InitialSource::Words(_) => None,
+        });
+        let count = match self.count {
+            BlockCount::Register { register, .. } => Some(Register::Scalar(register)),
+            BlockCount::Once | BlockCount::Known(_) => None,
+        };
+        let finals = self.finals.iter().map(|own| own.register);
+        named.chain(bases).chain(initial).chain(count).chain(finals)
     }
 }
 
@@ -309,10 +614,12 @@ fn set_up_pointers(
         let Some(own) = block.pointers.get(index) else {
             continue;
         };
-        let bytes = schedule.bias(pointer) + own.bytes;
+        let bytes = schedule.bias(pointer).saturating_add(own.bytes);
         let a = schedule.pointer_register(pointer);
         let words = match own.base {
-            PointerBase::Address(address) => vec![format!("movi a{a}, {}", address + bytes)],
+            PointerBase::Address(address) => {
+                vec![format!("movi a{a}, {}", address.saturating_add(bytes))]
+            }
             PointerBase::Register(scalar) if ADDED.contains(&bytes) => {
                 vec![format!("addi a{a}, {scalar}, {bytes}")]
             }

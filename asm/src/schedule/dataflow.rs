@@ -1,6 +1,7 @@
 //! The dataflow of one iteration of a loop.
 
 use cp2_machine::{Class, ClassMap};
+use std::fmt;
 
 /// A value that one iteration computes, in a quad or a pair of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -86,7 +87,25 @@ pub(super) struct Op {
     /// placed evenly.
     pub(super) phase: f64,
     /// Immediate behind the operands, if there is one.
-    pub(super) immediate: Option<i64>,
+    pub(super) immediate: Option<DataImmediate>,
+}
+
+/// An immediate of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataImmediate {
+    /// An integer.
+    Number(i64),
+    /// A binary32 by its bits.
+    Bits(u32),
+}
+
+impl fmt::Display for DataImmediate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Bits(bits) => write!(f, "bits({bits})"),
+        }
+    }
 }
 
 impl Op {
@@ -291,9 +310,14 @@ impl Dataflow {
     ) -> DataValue {
         let value = self.quad_op(name, from);
         if let Some(op) = self.ops.last_mut() {
-            op.immediate = Some(n);
+            op.immediate = Some(DataImmediate::Number(n));
         }
         value
+    }
+
+    /// Returns true if a value is a quad.
+    pub(crate) fn is_quad_value(&self, value: DataValue) -> bool {
+        self.is_quad(DataOperand::Whole(value))
     }
 
     fn is_quad(&self, reg: DataOperand) -> bool {
@@ -367,7 +391,7 @@ impl Dataflow {
         (name, class): (&'static str, Class),
         defs: &[DataOperand],
         uses: &[DataOperand],
-        immediate: Option<i64>,
+        immediate: Option<DataImmediate>,
     ) {
         self.ops.push(Op {
             name,
@@ -382,12 +406,16 @@ impl Dataflow {
         });
     }
 
-    /// Declares that the store `store` overwrites what the load `load` of the same iteration reads. Both are indices of
-    /// [`Self::last`].
-    pub(crate) fn replaces_what_is_loaded(&mut self, store: usize, load: usize) {
+    /// Declares that `store` overwrites what the load `load` of the same iteration reads. Both are indices of
+    /// [`Self::last`]. Returns false where they are no store and no load of a value.
+    pub(crate) fn replaces_what_is_loaded(&mut self, store: usize, load: usize) -> bool {
         let loaded = self.ops.get(load).and_then(|op| op.defs.first().copied());
-        if let Some(op) = self.ops.get_mut(store) {
-            op.after.extend(loaded);
+        match (self.ops.get_mut(store), loaded) {
+            (Some(op), Some(loaded)) if op.defs.is_empty() && loaded.value().is_some() => {
+                op.after.push(loaded);
+                true
+            }
+            _ => false,
         }
     }
 

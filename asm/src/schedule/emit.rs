@@ -96,6 +96,18 @@ impl LoopWord {
         }
     }
 
+    /// Makes the word that moves a register to another.
+    pub(crate) fn move_register(to: &str, from: &str) -> Self {
+        Self {
+            arithmetic: Some(WordOperation {
+                text: format!("mov {to}, {from}"),
+                index: None,
+                address: None,
+            }),
+            memory: None,
+        }
+    }
+
     /// Returns the operations of the word.
     pub fn operations(&self) -> impl Iterator<Item = &WordOperation> {
         self.arithmetic.iter().chain(&self.memory)
@@ -123,6 +135,14 @@ impl fmt::Display for LoopLine {
 }
 
 impl LoopText {
+    /// Returns the turns of the hardware loop, if there is one with a number that is known.
+    pub(crate) fn turns(&self) -> Option<u64> {
+        self.lines.iter().find_map(|line| match line {
+            LoopLine::Begin(LoopTurns::Known(turns)) => Some(*turns),
+            _ => None,
+        })
+    }
+
     /// Writes the lines of assembly.
     #[must_use]
     pub fn text(&self) -> String {

@@ -44,6 +44,17 @@ impl ModuloSchedule {
         self.registers.unroll
     }
 
+    /// Counts the pair registers that values take.
+    pub(crate) fn count_registers(&self) -> u32 {
+        let mut taken = 0u64;
+        for (base, &quad) in self.registers.base.iter().zip(&self.body.quads) {
+            for &first in base {
+                taken |= if quad { 3 } else { 1 } << first;
+            }
+        }
+        taken.count_ones()
+    }
+
     /// Returns the cycle of an operation, from the beginning of its iteration.
     #[must_use]
     pub fn cycle(&self, operation: usize) -> Option<u32> {
