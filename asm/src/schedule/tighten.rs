@@ -29,7 +29,9 @@ pub(super) struct Tightening<'a> {
     near: Vec<Vec<(usize, i64, bool)>>,
     /// For every node the values that it reads or writes.
     values: Vec<Vec<usize>>,
-    /// Register cycles that a cycle of the schedule's length counts for.
+    /// The first and the last cycle, as they were when the pass began.
+    ends: (i64, i64),
+    /// Register cycles that a node at an end of the schedule counts for.
     length_weight: i64,
 }
 
@@ -66,6 +68,7 @@ impl<'a> Tightening<'a> {
             reservations,
             near,
             values,
+            ends: (0, 0),
             length_weight,
         }
     }
@@ -73,6 +76,7 @@ impl<'a> Tightening<'a> {
     /// Moves operations until none gains, and returns their times.
     pub(super) fn run(mut self) -> Vec<i64> {
         for _ in 0..PASSES {
+            self.find_ends();
             let mut moved = false;
             for node in 0..self.at.len() {
                 moved |= self.move_one(node);
@@ -122,21 +126,23 @@ impl<'a> Tightening<'a> {
         .sum()
     }
 
-    /// Returns what the placement costs as far as two nodes count.
+    /// Returns what the placement costs as far as two nodes count. The length counts by the nodes that stand at
+    /// its ends.
     fn cost(&self, nodes: [usize; 2]) -> i64 {
-        let (first, last) = self.ends();
-        self.count_held(nodes) + self.length_weight * (last - first)
+        let (first, last) = self.ends;
+        let outer = nodes.map(|node| i64::from(self.at[node] <= first || self.at[node] >= last));
+        self.count_held(nodes) + self.length_weight * (outer[0] + outer[1])
     }
 
-    fn ends(&self) -> (i64, i64) {
+    fn find_ends(&mut self) {
         let (first, last) = (self.at.iter().min(), self.at.iter().max());
-        (first.copied().unwrap_or(0), last.copied().unwrap_or(0))
+        self.ends = (first.copied().unwrap_or(0), last.copied().unwrap_or(0));
     }
 
     /// Moves a node to its best place, alone or in turn with the node that has its slot.
     fn move_one(&mut self, node: usize) -> bool {
         let own = self.graph.nodes[node];
-        let (begin, end) = self.ends();
+        let (begin, end) = self.ends;
         let mut best: Option<Move> = None;
         let here = self.at[node];
         let (first, last) = self.window(node, node);
