@@ -9,11 +9,13 @@ use super::report::{
     IntervalRefusal, Iterations, RefusedInterval, ScheduleBound, ScheduleReport, ScheduleRequest,
 };
 use super::search::Unschedulable;
-use super::starts::{Starts, order_by_results};
+use super::starts::{SPREADING, Starts, order_by_results};
 use cp2_machine::Machine;
 
 /// Starts of the search for each interval, by the number of operations up to which they are made.
-const STARTS: [(usize, u32); 4] = [(60, 40), (130, 16), (260, 8), (usize::MAX, 4)];
+const STARTS: [(usize, u32); 4] = [(60, 40), (130, 24), (260, 10), (usize::MAX, 4)];
+/// Eighths of the bound over which a straight line spreads its operations, if nothing shorter fits its registers.
+const SPREAD_EIGHTHS: [u32; 9] = [9, 10, 11, 12, 14, 16, 20, 24, 32];
 /// Operations up to which all numbers of copies are tried for an interval.
 const SMALL_NODES: usize = 60;
 /// Numbers of copies that are tried beyond the first that dependences allow, for bodies of more operations.
@@ -129,11 +131,22 @@ impl Search<'_> {
         let (mut results, mut written) = (self.graph.clone(), self.graph.clone());
         results.keep_order(order_by_results(self.body).into_iter());
         written.keep_order(0..self.body.ops.len());
-        let tries = [(&self.graph, self.starts()), (&results, 2), (&written, 2)];
+        let span = self.report.bound.cycles;
+        let all: Vec<u32> = (0..self.starts()).collect();
+        let spread = |eighths: &u32| {
+            (
+                &self.graph,
+                span.saturating_mul(*eighths) / 8,
+                &SPREADING[..],
+            )
+        };
+        let mut tries = vec![(&self.graph, span, &all[..])];
+        tries.extend(SPREAD_EIGHTHS.iter().map(spread));
+        tries.extend([(&results, span, &all[..2]), (&written, span, &all[..2])]);
         let orderly = self.report.contradiction.is_none() && !self.body.ops.is_empty();
-        for (graph, starts) in tries.into_iter().filter(|_| orderly) {
+        for (graph, span, starts) in tries.into_iter().filter(|_| orderly) {
             if best.is_none() {
-                let found = self.make_starts(graph, (interval, 1), starts);
+                let found = self.make_starts(graph, (interval, 1), span, starts);
                 refusal = worse(refusal, found.1);
                 best = found.0;
             }
@@ -220,6 +233,7 @@ impl Search<'_> {
             starts if interval > close => starts.div_ceil(FEWER_STARTS),
             starts => starts,
         };
+        let starts: Vec<u32> = (0..starts).collect();
         let mut tried = 0;
         for unroll in self.unrolls.clone() {
             let same = known.iter().filter(|c| c.registers.unroll == unroll);
@@ -229,7 +243,7 @@ impl Search<'_> {
             }
             let mut graph = self.graph.clone();
             graph.limit_unroll(unroll);
-            let (found, refusal) = self.make_starts(&graph, (interval, unroll), starts);
+            let (found, refusal) = self.make_starts(&graph, (interval, unroll), interval, &starts);
             if let Some(candidate) = found {
                 keep_better(&mut best, candidate);
             }
@@ -259,9 +273,10 @@ impl Search<'_> {
         &self,
         graph: &DependenceGraph,
         (interval, unroll): (u32, u32),
-        number: u32,
+        span: u32,
+        numbers: &[u32],
     ) -> (Option<Candidate>, IntervalRefusal) {
-        let Some(starts) = Starts::new(self.body, graph, interval) else {
+        let Some(starts) = Starts::new(self.body, graph, interval, span) else {
             return (None, IntervalRefusal::Dependences);
         };
         let live = starts.least_registers();
@@ -270,7 +285,7 @@ impl Search<'_> {
         }
         let mut best: Option<Candidate> = None;
         let mut refusal = IntervalRefusal::Slots;
-        for start in 0..number {
+        for &start in numbers {
             let found = starts.place(start).ok_or(IntervalRefusal::Slots);
             match found.and_then(|found| self.allocate(found, (interval, Some(unroll)))) {
                 Ok(candidate) => keep_better(&mut best, candidate),

@@ -11,6 +11,9 @@ use super::tighten::Tightening;
 /// Register cycles that a cycle of the schedule's length counts for while a placement is shortened, in turn.
 const LENGTH_WEIGHTS: [i64; 2] = [2, 16];
 
+/// Starts that spread arithmetic: those whose number is half 1 or 3, see [`Starts::strategy`].
+pub(super) const SPREADING: [u32; 4] = [2, 3, 6, 7];
+
 /// A small generator of random numbers (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
 struct SplitMix(u64);
 
@@ -34,6 +37,8 @@ pub(super) struct Starts<'a> {
     body: &'a Dataflow,
     graph: &'a DependenceGraph,
     interval: u32,
+    /// Cycles over which starts that spread arithmetic do so.
+    span: u32,
     ahead: Distances,
     back: Distances,
 }
@@ -44,12 +49,14 @@ impl<'a> Starts<'a> {
         body: &'a Dataflow,
         graph: &'a DependenceGraph,
         interval: u32,
+        span: u32,
     ) -> Option<Self> {
         let ahead = Distances::new(graph, interval)?;
         Some(Self {
             body,
             graph,
             interval,
+            span,
             back: ahead.mirror(),
             ahead,
         })
@@ -220,8 +227,8 @@ impl<'a> Starts<'a> {
         ends
     }
 
-    /// Returns priorities and earliest times by which arithmetic is placed in an order, evenly over the
-    /// interval, and loads and stores around it.
+    /// Returns priorities and earliest times by which arithmetic is placed in an order, evenly over the span,
+    /// and loads and stores around it.
     fn spread(&self, order: &[usize], mirrored: bool) -> (Vec<i64>, Vec<i64>) {
         let nodes = self.graph.nodes.len();
         let (mut priority, mut earliest) = (vec![-1; nodes], vec![0; nodes]);
@@ -233,7 +240,7 @@ impl<'a> Starts<'a> {
         let count = arithmetic.len() as i64;
         for (place, op) in (0..).zip(arithmetic) {
             priority[op] = count - place;
-            earliest[op] = place * i64::from(self.interval) / count.max(1);
+            earliest[op] = place * i64::from(self.span) / count.max(1);
         }
         (priority, earliest)
     }

@@ -47,10 +47,16 @@ impl<'a> Tightening<'a> {
             reservations.set(own, time, Some(node));
         }
         let mut near = vec![Vec::new(); at.len()];
-        for edge in graph.edges.iter().filter(|edge| edge.from != edge.to) {
-            let length = edge.latency - edge.distance * interval;
-            near[edge.from].push((edge.to, length, true));
-            near[edge.to].push((edge.from, length, false));
+        let mut edges: Vec<(usize, usize, i64)> = (graph.edges.iter())
+            .map(|edge| (edge.from, edge.to, edge.latency - edge.distance * interval))
+            .filter(|&(from, to, _)| from != to)
+            .collect();
+        // Of several dependences between two nodes the longest counts.
+        edges.sort_unstable_by_key(|&(from, to, length)| (from, to, -length));
+        edges.dedup_by_key(|&mut (from, to, _)| (from, to));
+        for (from, to, length) in edges {
+            near[from].push((to, length, true));
+            near[to].push((from, length, false));
         }
         let mut values = vec![Vec::new(); at.len()];
         for (number, value) in graph.values.iter().enumerate() {
@@ -145,8 +151,8 @@ impl<'a> Tightening<'a> {
         let (begin, end) = self.ends;
         let mut best: Option<Move> = None;
         let here = self.at[node];
-        let (first, last) = self.window(node, node);
-        let (first, last) = (first.max(begin), last.min(end));
+        let window = self.window(node, node);
+        let (first, last) = (window.0.max(begin), window.1.min(end));
         let alone = self.cost([node; 2]);
         for time in first..=last {
             if time == here || !self.reservations.is_free(&own, time, [node; 2]) {
@@ -172,10 +178,17 @@ impl<'a> Tightening<'a> {
             if self.graph.nodes[other].busy > 1 {
                 continue;
             }
-            let before = self.cost([node, other]);
             let there = self.at[other];
-            let (first, last) = self.window(node, other);
+            // Only a node that depends on the other one has another window without it.
+            let depends = self.near[node].iter().any(|&(near, ..)| near == other);
+            let (first, last) = if depends {
+                self.window(node, other)
+            } else {
+                window
+            };
+            let mut before = None;
             for time in self.slots_within(time, (first.max(begin), last.min(end))) {
+                let before = *before.get_or_insert_with(|| self.cost([node, other]));
                 self.at[node] = time;
                 let (first, last) = self.window(other, usize::MAX);
                 for back in self.slots_within(here, (first.max(begin), last.min(end))) {
