@@ -25,6 +25,7 @@ mod placement;
 mod registers;
 mod report;
 mod search;
+mod starts;
 mod swing;
 #[cfg(test)]
 mod tests;

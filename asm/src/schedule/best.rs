@@ -2,52 +2,32 @@
 
 use super::check::check_placement;
 use super::dataflow::{Dataflow, Op};
-use super::dependence::{DependenceGraph, accesses};
-use super::distances::Distances;
-use super::iterative::{Strategy, place_iteratively};
-use super::placement::{Attempt, Found, ModuloSchedule, latency, sources};
+use super::dependence::DependenceGraph;
+use super::placement::{Attempt, Found, ModuloSchedule, Order, latency};
 use super::registers::{self, FreeRegisters, Registers};
 use super::report::{
     IntervalRefusal, Iterations, RefusedInterval, ScheduleBound, ScheduleReport, ScheduleRequest,
 };
 use super::search::Unschedulable;
-use super::swing;
-use super::tighten::Tightening;
+use super::starts::{SPREADING, Starts, order_by_results};
 use cp2_machine::Machine;
 
 /// Starts of the search for each interval, by the number of operations up to which they are made.
-const STARTS: [(usize, u32); 4] = [(60, 40), (130, 12), (260, 6), (usize::MAX, 3)];
+const STARTS: [(usize, u32); 4] = [(60, 40), (130, 24), (260, 10), (usize::MAX, 4)];
+/// Eighths of the bound over which a straight line spreads its operations, if nothing shorter fits its registers.
+const SPREAD_EIGHTHS: [u32; 9] = [9, 10, 11, 12, 14, 16, 20, 24, 32];
 /// Operations up to which all numbers of copies are tried for an interval.
 const SMALL_NODES: usize = 60;
 /// Numbers of copies that are tried beyond the first that dependences allow, for bodies of more operations.
 const MORE_COPIES: usize = 1;
 /// Intervals that are tried a cycle apart before they are stretched.
 const CLOSE_INTERVALS: u32 = 16;
+/// Divisor of the number of starts where intervals are stretched.
+const FEWER_STARTS: u32 = 4;
 /// Divisor of stretching: an interval is longer than the one before by one in so many cycles.
 const STRETCH_DIVISOR: u32 = 16;
 /// Cycles of the longest interval that is tried: loops of more words fit no program memory.
 const LONGEST_INTERVAL_CYCLES: u32 = 1 << 13;
-/// Register cycles that a cycle of the schedule's length counts for while a placement is shortened, in turn.
-const LENGTH_WEIGHTS: [i64; 2] = [2, 16];
-
-/// A small generator of random numbers (G. Steele, D. Lea, C. Flood, OOPSLA 2014).
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// Returns a number below `limit`, or 0.
-    fn below(&mut self, limit: i64) -> i64 {
-        let limit = u64::try_from(limit).unwrap_or(0).max(1);
-        i64::try_from(self.next() % limit).unwrap_or(0)
-    }
-}
-
 impl Dataflow {
     /// Finds the schedule of the least interval, of these the one with the fewest copies of values, of these
     /// the shortest; and reports what bounds it and what was tried.
@@ -143,25 +123,32 @@ impl Search<'_> {
 
     /// Schedules the body once: with an interval so long that no iterations overlap.
     fn run_straight(&mut self) -> Result<ModuloSchedule, Unschedulable> {
-        let graph = self.graph.clone();
         let interval = self.longest().saturating_add(1);
         let mut best: Option<Candidate> = None;
         let mut refusal = IntervalRefusal::Dependences;
-        if self.report.contradiction.is_none() && !self.body.ops.is_empty() {
-            for start in 0..self.starts() {
-                match self.start(&graph, (interval, 1), start) {
-                    Ok(candidate) => keep_better(&mut best, candidate),
-                    Err(other) => refusal = worse(refusal, other),
-                }
-            }
+        // At last one operation after the other, each result finished before the next one is begun, or as they
+        // are written: this needs the fewest registers.
+        let (mut results, mut written) = (self.graph.clone(), self.graph.clone());
+        results.keep_order(order_by_results(self.body).into_iter());
+        written.keep_order(0..self.body.ops.len());
+        let span = self.report.bound.cycles;
+        let all: Vec<u32> = (0..self.starts()).collect();
+        let spread = |eighths: &u32| {
+            (
+                &self.graph,
+                span.saturating_mul(*eighths) / 8,
+                &SPREADING[..],
+            )
+        };
+        let mut tries = vec![(&self.graph, span, &all[..])];
+        tries.extend(SPREAD_EIGHTHS.iter().map(spread));
+        tries.extend([(&results, span, &all[..2]), (&written, span, &all[..2])]);
+        let orderly = self.report.contradiction.is_none() && !self.body.ops.is_empty();
+        for (graph, span, starts) in tries.into_iter().filter(|_| orderly) {
             if best.is_none() {
-                // One operation after the other, as they are written, needs the fewest registers.
-                let mut graph = graph;
-                graph.keep_order(self.body.ops.len());
-                match self.start(&graph, (interval, 1), 0) {
-                    Ok(candidate) => keep_better(&mut best, candidate),
-                    Err(other) => refusal = worse(refusal, other),
-                }
+                let found = self.make_starts(graph, (interval, 1), span, starts);
+                refusal = worse(refusal, found.1);
+                best = found.0;
             }
         }
         let Some(candidate) = best else {
@@ -241,7 +228,12 @@ impl Search<'_> {
             }
             return best;
         }
-        let starts = self.starts();
+        let close = self.report.bound.cycles.saturating_add(CLOSE_INTERVALS);
+        let starts = match self.starts() {
+            starts if interval > close => starts.div_ceil(FEWER_STARTS),
+            starts => starts,
+        };
+        let starts: Vec<u32> = (0..starts).collect();
         let mut tried = 0;
         for unroll in self.unrolls.clone() {
             let same = known.iter().filter(|c| c.registers.unroll == unroll);
@@ -251,13 +243,9 @@ impl Search<'_> {
             }
             let mut graph = self.graph.clone();
             graph.limit_unroll(unroll);
-            let mut refusal = IntervalRefusal::Dependences;
-            for start in 0..starts {
-                match self.start(&graph, (interval, unroll), start) {
-                    Ok(candidate) => keep_better(&mut best, candidate),
-                    Err(IntervalRefusal::Dependences) => break,
-                    Err(other) => refusal = worse(refusal, other),
-                }
+            let (found, refusal) = self.make_starts(&graph, (interval, unroll), interval, &starts);
+            if let Some(candidate) = found {
+                keep_better(&mut best, candidate);
             }
             if best.is_some() {
                 return best;
@@ -271,14 +259,50 @@ impl Search<'_> {
             if tried > MORE_COPIES && self.graph.nodes.len() > SMALL_NODES {
                 break;
             }
+            // More copies let values live longer, which takes no fewer registers.
+            let free = self.request.free.count();
+            if matches!(refusal, IntervalRefusal::Registers { live } if live > free) {
+                break;
+            }
         }
         None
+    }
+
+    /// Makes starts of the search; returns the best schedule, or why there is none.
+    fn make_starts(
+        &self,
+        graph: &DependenceGraph,
+        (interval, unroll): (u32, u32),
+        span: u32,
+        numbers: &[u32],
+    ) -> (Option<Candidate>, IntervalRefusal) {
+        let Some(starts) = Starts::new(self.body, graph, interval, span) else {
+            return (None, IntervalRefusal::Dependences);
+        };
+        let live = starts.least_registers();
+        if live > self.request.free.count() {
+            return (None, IntervalRefusal::Registers { live });
+        }
+        let mut best: Option<Candidate> = None;
+        let mut refusal = IntervalRefusal::Slots;
+        for &start in numbers {
+            let found = starts.place(start).ok_or(IntervalRefusal::Slots);
+            match found.and_then(|found| self.allocate(found, (interval, Some(unroll)))) {
+                Ok(candidate) => keep_better(&mut best, candidate),
+                Err(other) => refusal = worse(refusal, other),
+            }
+        }
+        (best, refusal)
     }
 
     /// Returns the schedules that the orders of [`Dataflow::schedule`] find, and why the others find none.
     fn try_orders(&self, interval: u32) -> (Vec<Candidate>, IntervalRefusal) {
         let (mut known, mut refusal) = (Vec::new(), IntervalRefusal::Slots);
-        for &order in self.body.tries() {
+        // Evenly spread operations hold the fewest registers where intervals are long.
+        let spread = [Order::Spread];
+        let long = interval > self.report.bound.cycles.saturating_add(CLOSE_INTERVALS);
+        let more = spread.iter().filter(|_| long && !self.body.is_general());
+        for &order in self.body.tries().iter().chain(more) {
             let found = Attempt::new(self.body, self.machine, interval).run(order);
             let found = found.ok_or(IntervalRefusal::Slots);
             match found.and_then(|found| self.allocate(found, (interval, None))) {
@@ -287,153 +311,6 @@ impl Search<'_> {
             }
         }
         (known, refusal)
-    }
-
-    /// Makes one start of the search; none if it leads nowhere.
-    fn start(
-        &self,
-        graph: &DependenceGraph,
-        (interval, unroll): (u32, u32),
-        start: u32,
-    ) -> Result<Candidate, IntervalRefusal> {
-        let mut random = SplitMix(u64::from(start) << 32 | u64::from(interval));
-        let base = Distances::new(graph, interval).ok_or(IntervalRefusal::Dependences)?;
-        let mut graph = graph.clone();
-        let last = self.choose_last(&mut graph, &base, start, &mut random);
-        let mut distances = base;
-        if graph.steps.iter().any(Option::is_some) {
-            distances = Distances::new(&graph, interval).ok_or(IntervalRefusal::Slots)?;
-        }
-        // Every other start is of the mirrored problem, in which time runs backwards.
-        let mirrored = start % 2 == 1;
-        if mirrored {
-            distances = distances.mirror();
-        }
-        let strategy = self.strategy(&distances, start / 2, mirrored, &mut random);
-        let mut at =
-            place_iteratively(&graph.nodes, &distances, &strategy).ok_or(IntervalRefusal::Slots)?;
-        if mirrored {
-            // A unit is busy from the issue on, also where time runs backwards.
-            at.iter_mut().for_each(|t| *t = -*t);
-        }
-        let weight = LENGTH_WEIGHTS[(start / 4) as usize % LENGTH_WEIGHTS.len()];
-        let at = Tightening::new(&graph, i64::from(interval), at, weight).run();
-        let found = self.number(&graph, &at, last);
-        self.allocate(
-            found.ok_or(IntervalRefusal::Slots)?,
-            (interval, Some(unroll)),
-        )
-    }
-
-    /// Chooses the access with which each pointer steps whose steps are loaded: the deepest one first, any
-    /// one in later starts.
-    fn choose_last(
-        &self,
-        graph: &mut DependenceGraph,
-        distances: &Distances,
-        start: u32,
-        random: &mut SplitMix,
-    ) -> Vec<Option<usize>> {
-        let choose = |pointer: usize| {
-            graph.steps[pointer]?;
-            let own: Vec<usize> = accesses(self.body, pointer).collect();
-            if start >= 4 {
-                let any = random.below(own.len() as i64);
-                return own.get(usize::try_from(any).unwrap_or(0)).copied();
-            }
-            let late = |&op: &usize| (distances.depth[op], -distances.height[op], op);
-            own.into_iter().max_by_key(late)
-        };
-        let chosen: Vec<_> = (0..self.body.pointers.len()).map(choose).collect();
-        for (pointer, &access) in chosen.iter().enumerate() {
-            if let Some(access) = access {
-                graph.end_pointer(self.body, pointer, access);
-            }
-        }
-        chosen
-    }
-
-    /// Returns the strategy of a start: by height, by swing order, in the order of the text, then by height
-    /// with more and more chance.
-    fn strategy(
-        &self,
-        distances: &Distances,
-        number: u32,
-        mirrored: bool,
-        random: &mut SplitMix,
-    ) -> Strategy {
-        let nodes = self.graph.nodes.len();
-        let by_height = |node: usize| distances.height[node];
-        let priority = match number {
-            0 => (0..nodes).map(by_height).collect(),
-            1 | 2 => {
-                let first = if number == 1 {
-                    swing::First::End
-                } else {
-                    swing::First::Beginning
-                };
-                self.swing_priority(first)
-            }
-            3 => {
-                let order = |node: usize| {
-                    if mirrored {
-                        node as i64
-                    } else {
-                        -(node as i64)
-                    }
-                };
-                (0..nodes).map(order).collect()
-            }
-            _ => {
-                let longest = distances.height.iter().max().copied().unwrap_or(0);
-                let reach = longest / 8 * i64::from(1 + number % 4) + 2;
-                (0..nodes)
-                    .map(|node| by_height(node) + random.below(reach))
-                    .collect()
-            }
-        };
-        Strategy {
-            priority,
-            close: !number.is_multiple_of(3),
-        }
-    }
-
-    /// Returns priorities by the order of swing modulo scheduling; loads of steps come last.
-    fn swing_priority(&self, first: swing::First) -> Vec<i64> {
-        let sources = sources(self.body);
-        let latency = |op: usize| self.graph.nodes[op].latency;
-        let order = swing::list_swinging(&sources, latency, first);
-        let mut priority = vec![-1; self.graph.nodes.len()];
-        for (place, op) in order.into_iter().rev().enumerate() {
-            priority[op] = place as i64;
-        }
-        priority
-    }
-
-    /// Numbers the cycles from the first one on, and finds the last access through each pointer.
-    fn number(
-        &self,
-        graph: &DependenceGraph,
-        at: &[i64],
-        last: Vec<Option<usize>>,
-    ) -> Option<Found> {
-        let first = at.iter().min().copied().unwrap_or(0);
-        let cycles: Vec<u32> =
-            (at.iter().map(|&t| u32::try_from(t - first).ok())).collect::<Option<_>>()?;
-        let steps = graph
-            .steps
-            .iter()
-            .map(|&step| step.and_then(|node| cycles.get(node).copied()));
-        let steps = steps.collect();
-        let ends = last.into_iter().enumerate().map(|(pointer, chosen)| {
-            let own = accesses(self.body, pointer);
-            // A pointer without accesses never steps.
-            chosen
-                .or_else(|| own.max_by_key(|&op| cycles[op]))
-                .unwrap_or(0)
-        });
-        let ends = ends.collect();
-        Some((cycles[..self.body.ops.len()].to_vec(), steps, ends))
     }
 
     /// Checks a placement and allocates its registers, which repeat after `unroll` iterations, or as soon as

@@ -229,10 +229,14 @@ impl DependenceGraph {
         self.add(step, access, self.nodes[step].latency, 0);
     }
 
-    /// Makes operations begin in the order in which they are written.
-    pub(super) fn keep_order(&mut self, operations: usize) {
-        for next in 1..operations {
-            self.add(next - 1, next, 0, 0);
+    /// Makes arithmetic begin in an order of the operations.
+    pub(super) fn keep_order(&mut self, order: impl Iterator<Item = usize>) {
+        let mut last = None;
+        for op in order {
+            if !self.nodes[op].memory {
+                last.into_iter().for_each(|last| self.add(last, op, 0, 0));
+                last = Some(op);
+            }
         }
     }
 

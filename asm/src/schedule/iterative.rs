@@ -72,8 +72,10 @@ impl Reservations {
 pub(super) struct Strategy {
     /// Priority of every node: the highest is placed first, of equals the lowest number.
     pub(super) priority: Vec<i64>,
-    /// True if a node with placed nodes only behind it goes as close to them as possible.
-    pub(super) close: bool,
+    /// First time of every node; dependences may make it later.
+    pub(super) earliest: Vec<i64>,
+    /// True for nodes that go as close to the placed nodes behind them as possible.
+    pub(super) close: Vec<bool>,
 }
 
 /// Places all nodes; none if the placements that an attempt may take do not suffice.
@@ -93,15 +95,16 @@ pub(super) fn place_iteratively(
         left = left.checked_sub(1)?;
         let own = &nodes[node];
         let (bound, latest) = distances.window(node, &at);
-        let from = bound.unwrap_or(i64::MIN).max(distances.depth[node]);
         let free = |t: &i64| reservations.is_free(own, *t, [node; 2]);
-        let found = match (bound, latest) {
-            (None, Some(latest)) if strategy.close => {
-                (latest - interval + 1..=latest).rev().find(free)
+        let (from, found) = match (bound, latest) {
+            (_, Some(latest)) if strategy.close[node] => {
+                let from = bound.unwrap_or(i64::MIN).max(latest - interval + 1);
+                (from, (from..=latest).rev().find(free))
             }
             _ => {
+                let from = bound.unwrap_or(i64::MIN).max(strategy.earliest[node]);
                 let to = latest.unwrap_or(i64::MAX).min(from + interval - 1);
-                (from..=to).find(free)
+                (from, (from..=to).find(free))
             }
         };
         let time = found.unwrap_or_else(|| {

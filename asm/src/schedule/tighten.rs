@@ -29,7 +29,9 @@ pub(super) struct Tightening<'a> {
     near: Vec<Vec<(usize, i64, bool)>>,
     /// For every node the values that it reads or writes.
     values: Vec<Vec<usize>>,
-    /// Register cycles that a cycle of the schedule's length counts for.
+    /// The first and the last cycle, as they were when the pass began.
+    ends: (i64, i64),
+    /// Register cycles that a node at an end of the schedule counts for.
     length_weight: i64,
 }
 
@@ -45,10 +47,16 @@ impl<'a> Tightening<'a> {
             reservations.set(own, time, Some(node));
         }
         let mut near = vec![Vec::new(); at.len()];
-        for edge in graph.edges.iter().filter(|edge| edge.from != edge.to) {
-            let length = edge.latency - edge.distance * interval;
-            near[edge.from].push((edge.to, length, true));
-            near[edge.to].push((edge.from, length, false));
+        let mut edges: Vec<(usize, usize, i64)> = (graph.edges.iter())
+            .map(|edge| (edge.from, edge.to, edge.latency - edge.distance * interval))
+            .filter(|&(from, to, _)| from != to)
+            .collect();
+        // Of several dependences between two nodes the longest counts.
+        edges.sort_unstable_by_key(|&(from, to, length)| (from, to, -length));
+        edges.dedup_by_key(|&mut (from, to, _)| (from, to));
+        for (from, to, length) in edges {
+            near[from].push((to, length, true));
+            near[to].push((from, length, false));
         }
         let mut values = vec![Vec::new(); at.len()];
         for (number, value) in graph.values.iter().enumerate() {
@@ -66,6 +74,7 @@ impl<'a> Tightening<'a> {
             reservations,
             near,
             values,
+            ends: (0, 0),
             length_weight,
         }
     }
@@ -73,6 +82,7 @@ impl<'a> Tightening<'a> {
     /// Moves operations until none gains, and returns their times.
     pub(super) fn run(mut self) -> Vec<i64> {
         for _ in 0..PASSES {
+            self.find_ends();
             let mut moved = false;
             for node in 0..self.at.len() {
                 moved |= self.move_one(node);
@@ -122,25 +132,27 @@ impl<'a> Tightening<'a> {
         .sum()
     }
 
-    /// Returns what the placement costs as far as two nodes count.
+    /// Returns what the placement costs as far as two nodes count. The length counts by the nodes that stand at
+    /// its ends.
     fn cost(&self, nodes: [usize; 2]) -> i64 {
-        let (first, last) = self.ends();
-        self.count_held(nodes) + self.length_weight * (last - first)
+        let (first, last) = self.ends;
+        let outer = nodes.map(|node| i64::from(self.at[node] <= first || self.at[node] >= last));
+        self.count_held(nodes) + self.length_weight * (outer[0] + outer[1])
     }
 
-    fn ends(&self) -> (i64, i64) {
+    fn find_ends(&mut self) {
         let (first, last) = (self.at.iter().min(), self.at.iter().max());
-        (first.copied().unwrap_or(0), last.copied().unwrap_or(0))
+        self.ends = (first.copied().unwrap_or(0), last.copied().unwrap_or(0));
     }
 
     /// Moves a node to its best place, alone or in turn with the node that has its slot.
     fn move_one(&mut self, node: usize) -> bool {
         let own = self.graph.nodes[node];
-        let (begin, end) = self.ends();
+        let (begin, end) = self.ends;
         let mut best: Option<Move> = None;
         let here = self.at[node];
-        let (first, last) = self.window(node, node);
-        let (first, last) = (first.max(begin), last.min(end));
+        let window = self.window(node, node);
+        let (first, last) = (window.0.max(begin), window.1.min(end));
         let alone = self.cost([node; 2]);
         for time in first..=last {
             if time == here || !self.reservations.is_free(&own, time, [node; 2]) {
@@ -166,10 +178,17 @@ impl<'a> Tightening<'a> {
             if self.graph.nodes[other].busy > 1 {
                 continue;
             }
-            let before = self.cost([node, other]);
             let there = self.at[other];
-            let (first, last) = self.window(node, other);
+            // Only a node that depends on the other one has another window without it.
+            let depends = self.near[node].iter().any(|&(near, ..)| near == other);
+            let (first, last) = if depends {
+                self.window(node, other)
+            } else {
+                window
+            };
+            let mut before = None;
             for time in self.slots_within(time, (first.max(begin), last.min(end))) {
+                let before = *before.get_or_insert_with(|| self.cost([node, other]));
                 self.at[node] = time;
                 let (first, last) = self.window(other, usize::MAX);
                 for back in self.slots_within(here, (first.max(begin), last.min(end))) {

@@ -235,6 +235,41 @@ pub(super) fn radix8() -> Body {
     }
 }
 
+/// Returns a row of so many results of nine neighbours each: ten operations a result.
+pub(super) fn row(results: usize) -> Body {
+    let mut flow = Dataflow::default();
+    let mut lines = Vec::new();
+    for register in 4..7 {
+        let pointer = flow.pointer(register, PointerStep::Bytes(16 * results as i64));
+        let line: Vec<_> = (0..=results + 1)
+            .map(|j| load(&mut flow, pointer, 16 * j as i64))
+            .collect();
+        lines.push(line);
+    }
+    let out = flow.pointer(7, PointerStep::Bytes(16 * results as i64));
+    let columns: Vec<_> = (0..=results + 1)
+        .map(|j| {
+            let ends = quad_op(&mut flow, "add", &[lines[0][j], lines[2][j]]);
+            quad_op(&mut flow, "madd", &[lines[1][j], Quad(31), ends])
+        })
+        .collect();
+    for j in 0..results {
+        let ext = |flow: &mut Dataflow, n| {
+            Whole(flow.quad_immediate("ext", &[columns[j], columns[j + 1]], n))
+        };
+        let (one, other) = (ext(&mut flow, 1), ext(&mut flow, 3));
+        let both = quad_op(&mut flow, "add", &[one, other]);
+        let y = quad_op(&mut flow, "madd", &[both, Quad(30), columns[j]]);
+        flow.store(y, out, 16 * j as i64);
+    }
+    Body {
+        name: "row",
+        flow,
+        free: without(&[30, 31]),
+        bound: 2 * (results as u32 + 2) + 4 * results as u32,
+    }
+}
+
 pub(super) fn all() -> Vec<Body> {
     vec![
         axpy(),
