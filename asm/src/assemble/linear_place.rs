@@ -158,7 +158,6 @@ impl PlacedBlock {
             let (at, _) = board.earliest(&timing, now);
             for _ in now..at {
                 placed.push(&nop, place, None, looped);
-                now += 1;
             }
             board.issue(&timing, at);
             now = at + 1;
