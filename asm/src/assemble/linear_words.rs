@@ -11,13 +11,15 @@ use crate::linear::{
     PointerBase, lower,
 };
 use crate::schedule::{
-    FreeRegisters, Iterations, LoopLine, LoopText, LoopTurns, LoopWord, ModuloSchedule,
-    PointerSetup, ScheduleRequest, Unschedulable,
+    Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopTurns, LoopWord,
+    ModuloSchedule, PointerSetup, ScheduleCache, ScheduleRequest, Unschedulable,
 };
 use crate::source::Span;
 use crate::syntax::Register;
 use cp2_machine::Machine;
+use std::hash::Hash;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Address registers that blocks may use: the page loop owns the last one.
 const ADDRESSES: u8 = 15;
@@ -32,6 +34,7 @@ struct Composer<'a> {
     table: Vec<[u32; 4]>,
     label: Rc<str>,
     chain: Chain,
+    schedules: Option<&'a ScheduleCache>,
 }
 
 /// A schedule with the dataflow that it is of.
@@ -64,6 +67,7 @@ impl Assembler<'_> {
             table: Vec::new(),
             label: format!("constants@{number}").into(),
             chain: context.chain,
+            schedules: self.options.schedules,
         };
         let first = self.words.len();
         let mut report = match block.count {
@@ -382,38 +386,58 @@ impl Composer<'_> {
     fn schedule(&self, iterations: Iterations) -> Result<ScheduledBlock, Fail> {
         let lowered = self.lower(KeptValues::Copies)?;
         let free = FreeRegisters::new(lowered.free.pairs);
+        let mut request = ScheduleRequest::new(free, iterations);
+        request.least_interval = self.block.least_interval;
         let dataflow = &lowered.dataflow;
-        let mut bound = dataflow.least_interval(self.machine);
-        let found = match self.block.hint {
+        let kept = self.search(dataflow, &(request, true), || match self.block.hint {
             PlacementHint::Free => {
-                let mut request = ScheduleRequest::new(free, iterations);
-                request.least_interval = self.block.least_interval;
                 let (found, report) = dataflow.schedule_best(self.machine, &request);
-                bound = report.bound.cycles;
-                found
+                (found, report.bound.cycles)
             }
             PlacementHint::Written | PlacementHint::Spread => {
-                dataflow.schedule_or_stretch(self.machine, free)
+                let bound = dataflow.least_interval(self.machine);
+                (dataflow.schedule_or_stretch(self.machine, free), bound)
             }
-        };
-        let schedule = found.map_err(|refusal| self.refuse(refusal))?;
-        Ok(ScheduledBlock {
-            lowered,
-            schedule,
-            bound,
-        })
+        });
+        self.take_schedule(lowered, &kept)
     }
 
     /// Schedules one iteration as a straight line.
     fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
         let lowered = self.lower(kept)?;
         let free = FreeRegisters::new(lowered.free.pairs);
-        let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
-        let schedule = found.map_err(|refusal| self.refuse(refusal))?;
+        let request = ScheduleRequest::new(free, Iterations::Known(1));
+        let kept = self.search(&lowered.dataflow, &(request, false), || {
+            let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
+            (found, report.bound.cycles)
+        });
+        self.take_schedule(lowered, &kept)
+    }
+
+    /// Returns the result of a search, which may be known.
+    fn search(
+        &self,
+        dataflow: &Dataflow,
+        request: &impl Hash,
+        search: impl FnOnce() -> KeptSchedule,
+    ) -> Arc<KeptSchedule> {
+        match self.schedules {
+            Some(schedules) => schedules.find_or_search(dataflow, self.machine, request, search),
+            None => Arc::new(search()),
+        }
+    }
+
+    /// Makes a scheduled block of the result of a search.
+    fn take_schedule(
+        &self,
+        lowered: LoweredBlock,
+        (found, bound): &KeptSchedule,
+    ) -> Result<ScheduledBlock, Fail> {
+        let schedule = found.clone().map_err(|refusal| self.refuse(refusal))?;
         Ok(ScheduledBlock {
             lowered,
             schedule,
-            bound: report.bound.cycles,
+            bound: *bound,
         })
     }
 

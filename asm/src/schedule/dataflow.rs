@@ -2,13 +2,14 @@
 
 use cp2_machine::{Class, ClassMap};
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A value that one iteration computes, in a quad or a pair of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DataValue(pub(super) usize);
 
 /// An operand of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataOperand {
     /// A whole value.
     Whole(DataValue),
@@ -36,11 +37,11 @@ impl DataOperand {
 }
 
 /// A pointer that steps once per iteration, after its last access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DataPointer(pub(super) usize);
 
 /// The way in which a pointer goes from an iteration to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PointerStep {
     /// By so many bytes.
     Bytes(i64),
@@ -91,7 +92,7 @@ pub(super) struct Op {
 }
 
 /// An immediate of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataImmediate {
     /// An integer.
     Number(i64),
@@ -121,7 +122,7 @@ impl Op {
 }
 
 /// An order of two operations that no operand shows: of a store and a load of the same place, say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct IssueOrder {
     pub(super) before: usize,
     pub(super) after: usize,
@@ -266,6 +267,26 @@ impl Dataflow {
         if !self.outputs.contains(&value) {
             self.outputs.push(value);
         }
+    }
+
+    /// Hashes all that a schedule depends on.
+    pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
+        for op in &self.ops {
+            (
+                op.name,
+                op.class,
+                &op.defs,
+                &op.uses,
+                &op.distances,
+                &op.after,
+            )
+                .hash(hasher);
+            let access = op.access.map(|access| (access.pointer, access.offset));
+            (access, op.phase.to_bits(), op.immediate).hash(hasher);
+        }
+        (&self.quads, &self.pointers, self.in_order, self.evenly).hash(hasher);
+        (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
+        (&self.orders, &self.outputs, self.spare).hash(hasher);
     }
 
     /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
