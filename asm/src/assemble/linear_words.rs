@@ -57,7 +57,7 @@ impl Assembler<'_> {
         };
         block.check_definitions()?;
         let rows = block.find_widths()?;
-        let free = self.find_free_registers(&block);
+        let free = self.find_free_registers(&block, machine.cp2.registers);
         let number = self.reports.len();
         let mut composer = Composer {
             block: &block,
@@ -92,8 +92,8 @@ impl Assembler<'_> {
     }
 
     /// Returns the registers that no word so far names and that the block does not name as invariant, and those of
-    /// `.free`.
-    fn find_free_registers(&self, block: &LinearBlock) -> BlockRegisters {
+    /// `.free`, on a machine of so many pairs.
+    fn find_free_registers(&self, block: &LinearBlock, pairs: usize) -> BlockRegisters {
         let words = self.words.iter().flat_map(|word| &word.insts);
         let named = words.filter(|own| !own.scheduled);
         let mut taken = named.fold(RegSet::EMPTY, |set, own| {
@@ -109,7 +109,8 @@ impl Assembler<'_> {
             pairs: 0,
             addresses: 0,
         };
-        for pair in (0..64).filter(|&pair| !taken.contains(Reg::pair(pair))) {
+        let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
+        for pair in (0..pairs).filter(|&pair| !taken.contains(Reg::pair(pair))) {
             free.pairs |= 1 << pair;
         }
         let address = |a: u8| Scalar::address(a).reg();

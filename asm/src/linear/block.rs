@@ -249,7 +249,7 @@ impl LinearBlock {
                 }
             }
             if name.half.is_some() {
-                own.width = Some(ValueWidth::Quad);
+                own.width.get_or_insert(ValueWidth::Quad);
             }
         }
         Ok(ValueUse {
