@@ -36,6 +36,7 @@ mod steady;
 
 pub use bound::{LoopBound, LoopLimit};
 pub use cycle_ratio::CycleRatio;
+pub(crate) use dependence::{Dependence, find_largest_ratio};
 pub use loops::{
     BranchingReason, LoopAnalysis, LoopBody, LoopCloser, ProgramLoop, analyze_loops, find_loops,
 };

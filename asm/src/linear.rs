@@ -11,8 +11,11 @@ mod report;
 mod widths;
 
 pub(crate) use block::{
-    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, LinearBlock,
-    PlacementHint, PointerBase, ValueUse, ValueWidth,
+    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, FinalValue,
+    InitialSource, InitialValue, LinearBlock, PlacementHint, PointerBase, ValueUse, ValueWidth,
 };
-pub(crate) use lower::{FreeRegisters, LackingRegisters, LoweredBlock, lower};
-pub use report::BlockReport;
+pub(crate) use lower::{
+    BlockRegisters, CarriedPlace, KeptValues, LackingRegisters, LoweredBlock, lower,
+};
+pub use report::{BlockReport, CycleFormula};
+pub(crate) use widths::ChosenRow;

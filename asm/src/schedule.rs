@@ -13,17 +13,33 @@
 //! This module is the one part of the assembler that knows time: it reads latencies and unit intervals from the
 //! machine's tables.
 
+mod best;
+mod cache;
+mod check;
 mod dataflow;
+mod dependence;
+mod distances;
 mod emit;
 mod greedy;
+mod iterative;
 mod placement;
 mod registers;
+mod report;
 mod search;
+mod starts;
 mod swing;
 #[cfg(test)]
 mod tests;
+mod tighten;
 
-pub use dataflow::{DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
-pub use emit::{LoopLine, LoopText, LoopWord, PointerSetup, WordOperation};
+pub(crate) use cache::KeptSchedule;
+pub use cache::ScheduleCache;
+pub use dataflow::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
+pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};
 pub use placement::ModuloSchedule;
+pub use registers::FreeRegisters;
+pub use report::{
+    IntervalRefusal, Iterations, RefusedInterval, ScheduleBound, ScheduleLimit, ScheduleReport,
+    ScheduleRequest,
+};
 pub use search::Unschedulable;

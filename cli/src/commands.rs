@@ -339,6 +339,7 @@ impl AssemblerArgs {
             machine: Some(machine),
             check_registers: true,
             include: Some(&include),
+            ..cp2_asm::Options::default()
         };
         Ok(cp2_asm::assemble(&source, &options)?)
     }

@@ -27,7 +27,7 @@ pub(super) fn list_operations(body: &[Word]) -> Vec<BodyOperation<'_>> {
 
 /// A result that an operation needs from another one, or from itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Dependence {
+pub(crate) struct Dependence {
     pub from: usize,
     pub to: usize,
     /// Cycles from the issue of the one to that of the other, at least.
@@ -98,7 +98,7 @@ pub(super) fn list_dependences(operations: &[BodyOperation<'_>], cp2: &Cp2) -> V
 /// The ratio of a cycle that is found is raised until no cycle is above it (E. Lawler, *Combinatorial
 /// Optimization*, 1976, section 3.13). A cycle above a ratio is one of positive length where each dependence has
 /// the length latency - ratio x distance; the algorithm of Bellman and Ford finds one.
-pub(super) fn find_largest_ratio(
+pub(crate) fn find_largest_ratio(
     operations: usize,
     dependences: &[Dependence],
 ) -> Option<(CycleRatio, Vec<usize>)> {

@@ -56,6 +56,7 @@ impl Assembler<'_> {
             };
             self.error(Fail::new(problem, block.at), block.chain);
         }
+        self.place_pool();
         self.place_constant_tables();
         self.hint_at_order();
         let words = self.finish_words();

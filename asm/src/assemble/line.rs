@@ -195,7 +195,7 @@ impl Assembler<'_> {
         };
         if self.scheduled_end == Some(self.words.len() - 1) {
             // A loop that a linear block made ends here, and two loops may not end at one word.
-            self.append_word("nop", (at, Chain::default()), None)?;
+            self.append_nop(at)?;
         }
         let end = self.words.len() - 1;
         if end == opener {

@@ -8,18 +8,21 @@ use crate::diag::{Fail, Problem};
 use crate::expr::{Value, cis};
 use crate::isa::{Kind, Op, Role, Slot};
 use crate::linear::{
-    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, LinearBlock,
-    PlacementHint, PointerBase, ValueUse, ValueWidth,
+    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, FinalValue,
+    InitialSource, InitialValue, LinearBlock, PlacementHint, PointerBase, ValueUse, ValueWidth,
 };
 use crate::source::Span;
 use crate::syntax::{Parser, Register, Token, ValueName};
 use std::rc::Rc;
 
 /// Directives that stand only inside a linear block.
-const INSIDE: [&str; 9] = [
+const INSIDE: [&str; 12] = [
     ".endlinear",
     ".const",
     ".pointer",
+    ".before",
+    ".after",
+    ".interval",
     ".apart",
     ".pair",
     ".order",
@@ -78,6 +81,16 @@ impl Assembler<'_> {
                 return Ok(true);
             }
             ".pointer" => read_pointers(&mut p, block)?,
+            ".before" => read_initial_values(&mut p, block, &self.names)?,
+            ".after" => read_final_values(&mut p, block, &self.names)?,
+            ".interval" => {
+                let (cycles, at) = p.constant_int("an interval in cycles")?;
+                let least = i64::from(LONGEST_INTERVAL);
+                block.least_interval = u32::try_from(cycles)
+                    .ok()
+                    .filter(|&cycles| cycles <= LONGEST_INTERVAL)
+                    .ok_or_else(|| out_of_range("the interval", cycles, (0, least), at))?;
+            }
             ".apart" => block.apart = true,
             ".pair" => {
                 let value = p.value_name("a value")?;
@@ -121,21 +134,11 @@ impl Assembler<'_> {
         }
         let mut p = Parser::new(arguments, &self.names, context.scope);
         let name = p.name("the name of the block")?;
-        p.expect(",")?;
-        let (count, count_at) = p.constant_int("the number of iterations")?;
-        p.end()?;
-        let most = i64::from(u32::MAX);
-        let Ok(count) = u64::try_from(count) else {
-            let what = "the number of iterations".to_owned();
-            let problem = Problem::OutOfRange {
-                what,
-                value: count,
-                least: 0,
-                most,
-            };
-            return Err(Fail::new(problem, count_at));
+        let count = match p.eat(",") {
+            true => read_count(&mut p)?,
+            false => BlockCount::Once,
         };
-        let count = BlockCount::Known(count);
+        p.end()?;
         let block = LinearBlock::new(name.text.shared(), at, context.chain, count);
         self.linear = Some(Box::new(block));
         Ok(())
@@ -200,6 +203,12 @@ impl Assembler<'_> {
             }
         }
         let at = name.at.to(p.last());
+        let fits = |op: &Op| op.row().form.operands().len() == operands.len();
+        let rows = match rows.iter().any(fits) {
+            true => rows.into_iter().filter(fits).collect(),
+            // The error shows all forms.
+            false => rows,
+        };
         block.operations.push(BlockOperation {
             mnemonic: name.text.shared(),
             rows,
@@ -210,6 +219,166 @@ impl Assembler<'_> {
         });
         Ok(())
     }
+}
+
+/// Cycles of the longest interval that a block may ask for.
+const LONGEST_INTERVAL: u32 = 1 << 13;
+/// Most iterations of which a count may be said to be a multiple.
+const MOST_MULTIPLE: i64 = 4096;
+
+/// Makes the error of a number that is out of its range.
+fn out_of_range(what: &str, value: i64, (least, most): (i64, i64), at: Span) -> Fail {
+    let what = what.to_owned();
+    let problem = Problem::OutOfRange {
+        what,
+        value,
+        least,
+        most,
+    };
+    Fail::new(problem, at)
+}
+
+/// Reads the count of a block: a number, or a register with `at least K` and `multiple of U`.
+fn read_count(p: &mut Parser<'_, '_>) -> Result<BlockCount, Fail> {
+    let register = p.attempt(|p| {
+        let name = p.name("a register").ok()?;
+        match Register::named(&name.text, p.names) {
+            Some(Register::Scalar(scalar)) => Some(scalar),
+            _ => None,
+        }
+    });
+    let most = i64::from(u32::MAX);
+    let Some(register) = register else {
+        let (count, at) = p.constant_int("the number of iterations")?;
+        return match u32::try_from(count) {
+            Ok(count) => Ok(BlockCount::Known(count.into())),
+            Err(_) => Err(out_of_range(
+                "the number of iterations",
+                count,
+                (0, most),
+                at,
+            )),
+        };
+    };
+    let (mut at_least, mut multiple_of) = (0, 1);
+    while !p.at_end() {
+        let (what, range, number) = if p.eat_word("at") {
+            if !p.eat_word("least") {
+                return p.expected("`least`");
+            }
+            ("the least count", (0, most), &mut at_least)
+        } else if p.eat_word("multiple") {
+            if !p.eat_word("of") {
+                return p.expected("`of`");
+            }
+            ("the multiple", (1, MOST_MULTIPLE), &mut multiple_of)
+        } else {
+            return p.expected("`at least`, `multiple of` or the end of the line");
+        };
+        let (value, at) = p.constant_int(what)?;
+        if value < range.0 || value > range.1 {
+            return Err(out_of_range(what, value, range, at));
+        }
+        *number = value.unsigned_abs();
+    }
+    Ok(BlockCount::Register {
+        register,
+        at_least,
+        multiple_of,
+    })
+}
+
+/// Reads `.before x@k = REGISTER or numbers, ..`.
+fn read_initial_values(
+    p: &mut Parser<'_, '_>,
+    block: &mut LinearBlock,
+    names: &Table,
+) -> Result<(), Fail> {
+    loop {
+        let name = p.value_name("a value")?;
+        let Some(distance) = name.distance.filter(|&k| k > 0 && name.half.is_none()) else {
+            let problem = Problem::Expected {
+                wanted: "a whole value of an iteration before the first, as `x@1`".into(),
+                found: format!("`{}`", name.text),
+            };
+            return Err(Fail::new(problem, name.at));
+        };
+        p.expect("=")?;
+        let source = match section_register(p, names) {
+            Some(register) => InitialSource::Register(register),
+            None => InitialSource::Words(quad_of_numbers(p)?.1),
+        };
+        let value = block.enter_value(&name.text, name.at);
+        let mut others = block.initial.iter();
+        if let Some(first) = others.find(|own| (own.value, own.distance) == (value, distance)) {
+            let problem = Problem::Redefined {
+                name: format!("{}@{distance}", name.text),
+                repeated: first.at == name.at,
+            };
+            return Err(Fail::new(problem, name.at).related(first.at, "given here"));
+        }
+        if let InitialSource::Register(register) = source {
+            block.learn_register_width(value, register);
+        }
+        block.initial.push(InitialValue {
+            value,
+            distance,
+            source,
+            at: name.at,
+        });
+        if !p.eat(",") {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads `.after REGISTER = x, ..`.
+fn read_final_values(
+    p: &mut Parser<'_, '_>,
+    block: &mut LinearBlock,
+    names: &Table,
+) -> Result<(), Fail> {
+    loop {
+        let Some(register) = section_register(p, names) else {
+            return p.expected("a register of the sections, as `q20`");
+        };
+        p.expect("=")?;
+        let name = p.value_name("a value")?;
+        if name.half.is_some() || name.distance.is_some() {
+            let problem = Problem::Expected {
+                wanted: "a whole value of the last iteration".into(),
+                found: "a half, or a value of another iteration".into(),
+            };
+            return Err(Fail::new(problem, name.at));
+        }
+        let value = block.enter_value(&name.text, name.at);
+        let mut others = block.finals.iter();
+        if let Some(first) = others.find(|own| own.register == register) {
+            let problem = Problem::Redefined {
+                name: register.to_string(),
+                repeated: first.at == name.at,
+            };
+            return Err(Fail::new(problem, name.at).related(first.at, "given here"));
+        }
+        block.learn_register_width(value, register);
+        block.finals.push(FinalValue {
+            register,
+            value,
+            at: name.at,
+        });
+        if !p.eat(",") {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads a register of the sections, if one stands here; otherwise takes no token.
+fn section_register(p: &mut Parser<'_, '_>, names: &Table) -> Option<Register> {
+    p.attempt(|p| {
+        let name = p.name("a register").ok()?;
+        let register = Register::named(&name.text, names)?;
+        (!matches!(register, Register::Scalar(_))).then_some(register)
+    })
 }
 
 /// Refuses operations that do more than compute values, load and store.
@@ -324,27 +493,8 @@ fn read_constants(
     loop {
         let name = p.value_name("the name of a constant")?;
         p.expect("=")?;
-        let start = p.here();
-        let (first, mut words) = number(p)?;
+        let (first, words) = quad_of_numbers(p)?;
         numbers.push((name.text.clone(), first));
-        while !p.at_end() && !p.is(",") && p.begins_value() {
-            words.extend(number(p)?.1);
-        }
-        let at = start.to(p.last());
-        let words = match words[..] {
-            [a] => [a; 4],
-            [a, b] => [a, b, a, b],
-            [a, b, c, d] => [a, b, c, d],
-            _ => {
-                let problem = Problem::Expected {
-                    wanted:
-                        "numbers that fill a quad, a pair or a lane: 4, 2 or 1 words of 32 bits"
-                            .into(),
-                    found: format!("{} words", words.len()),
-                };
-                return Err(Fail::new(problem, at));
-            }
-        };
         block.define_constant(BlockConstant {
             name: name.text,
             words,
@@ -352,6 +502,29 @@ fn read_constants(
         })?;
         if !p.eat(",") {
             return Ok(numbers);
+        }
+    }
+}
+
+/// Reads the numbers that fill a quad, one or several times: the first of them, and the words of the quad.
+fn quad_of_numbers(p: &mut Parser<'_, '_>) -> Result<(Value, [u32; 4]), Fail> {
+    let start = p.here();
+    let (first, mut words) = number(p)?;
+    while !p.at_end() && !p.is(",") && p.begins_value() {
+        words.extend(number(p)?.1);
+    }
+    let at = start.to(p.last());
+    match words[..] {
+        [a] => Ok((first, [a; 4])),
+        [a, b] => Ok((first, [a, b, a, b])),
+        [a, b, c, d] => Ok((first, [a, b, c, d])),
+        _ => {
+            let problem = Problem::Expected {
+                wanted: "numbers that fill a quad, a pair or a lane: 4, 2 or 1 words of 32 bits"
+                    .into(),
+                found: format!("{} words", words.len()),
+            };
+            Err(Fail::new(problem, at))
         }
     }
 }

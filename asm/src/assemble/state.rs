@@ -2,7 +2,7 @@
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
-use super::linear_words::ConstantTable;
+use super::linear_place::{ConstantTable, PlacedBlock};
 use super::select::Selected;
 use super::symbols::Table;
 use super::{Options, include::Loaded};
@@ -114,6 +114,8 @@ pub(super) struct Assembler<'a> {
     pub(super) linear: Option<Box<LinearBlock>>,
     /// Tables of the constants of linear blocks.
     pub(super) tables: Vec<ConstantTable>,
+    /// Loops that stand behind the program, with the symbols of their addresses.
+    pub(super) pool: Vec<(Rc<str>, PlacedBlock)>,
     /// What was found about the linear blocks.
     pub(super) reports: Vec<BlockReport>,
     /// Last word of the latest hardware loop that a linear block made.
@@ -148,6 +150,7 @@ impl<'a> Assembler<'a> {
             required_at: Vec::new(),
             linear: None,
             tables: Vec::new(),
+            pool: Vec::new(),
             reports: Vec::new(),
             scheduled_end: None,
             lines: 0,

@@ -166,6 +166,10 @@ pub enum Problem {
     UnknownPointer { name: String, near: Option<String> },
     #[error("{} of `{name}` is never computed", if *half { "a half" } else { "the value" })]
     Uncomputed { name: String, half: bool },
+    #[error("`{name}` of an iteration before: this block is carried out once")]
+    NoEarlierIteration { name: String },
+    #[error("`{name}@{distance}` has no value in the first iteration")]
+    NoInitialValue { name: String, distance: u32 },
     #[error("a linear block is scheduled for a machine, and none is given")]
     NeedsMachine,
     #[error("block `{name}` finds too few {what}")]
@@ -297,6 +301,8 @@ impl Problem {
             Self::UnknownValue { .. } => "unknown-value",
             Self::UnknownPointer { .. } => "unknown-pointer",
             Self::Uncomputed { .. } => "uncomputed",
+            Self::NoEarlierIteration { .. } => "no-earlier-iteration",
+            Self::NoInitialValue { .. } => "no-initial-value",
             Self::NeedsMachine => "needs-machine",
             Self::LacksRegisters { .. } => "lacks-registers",
             Self::Unschedulable { .. } => "unschedulable",
@@ -346,6 +352,12 @@ impl Problem {
                 let mut help: Vec<String> = near(n);
                 help.push("declare it: `.pointer p = c4 by 16`".to_owned());
                 help
+            }
+            Self::NoEarlierIteration { .. } => one("give the block a count: `.linear name, count`"),
+            Self::NoInitialValue { name, distance } => {
+                vec![format!(
+                    "give it: `.before {name}@{distance} = q20`, or a number"
+                )]
             }
             Self::NeedsMachine => one("give one: --machine vm7"),
             Self::LacksRegisters { .. } => {

@@ -10,8 +10,44 @@ use std::rc::Rc;
 /// Number of times that a block is carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BlockCount {
+    /// Once: a straight line.
+    Once,
     /// A number that is known.
     Known(u64),
+    /// The number in a register.
+    Register {
+        register: Scalar,
+        /// The least number that it may be.
+        at_least: u64,
+        /// What it is a multiple of.
+        multiple_of: u64,
+    },
+}
+
+/// A value before the first iteration: `.before x@1 = q20`.
+#[derive(Clone, Debug)]
+pub(crate) struct InitialValue {
+    pub(crate) value: usize,
+    /// Number of iterations before the first.
+    pub(crate) distance: u32,
+    pub(crate) source: InitialSource,
+    pub(crate) at: Span,
+}
+
+/// Where a value before the first iteration is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InitialSource {
+    Register(Register),
+    /// The words of a quad, of which a pair takes the first two.
+    Words([u32; 4]),
+}
+
+/// A register that gets a value behind the last iteration: `.after q20 = x`.
+#[derive(Clone, Debug)]
+pub(crate) struct FinalValue {
+    pub(crate) register: Register,
+    pub(crate) value: usize,
+    pub(crate) at: Span,
 }
 
 /// Number of registers that a value takes.
@@ -117,6 +153,10 @@ pub(crate) struct LinearBlock {
     pub(crate) constants: Vec<BlockConstant>,
     pub(crate) pointers: Vec<BlockPointer>,
     pub(crate) operations: Vec<BlockOperation>,
+    pub(crate) initial: Vec<InitialValue>,
+    pub(crate) finals: Vec<FinalValue>,
+    /// Interval at which the search begins: `.interval`.
+    pub(crate) least_interval: u32,
     pub(crate) hint: PlacementHint,
     /// True if no two pointers ever meet: `.apart` without names.
     pub(crate) apart: bool,
@@ -140,6 +180,9 @@ impl LinearBlock {
             constants: Vec::new(),
             pointers: Vec::new(),
             operations: Vec::new(),
+            initial: Vec::new(),
+            finals: Vec::new(),
+            least_interval: 0,
             hint: PlacementHint::default(),
             apart: false,
             free: Vec::new(),
@@ -214,6 +257,61 @@ impl LinearBlock {
             half: name.half,
             distance: 0,
         })
+    }
+
+    /// Enters the width of a value that a register has before or after the block.
+    pub(crate) fn learn_register_width(&mut self, value: usize, register: Register) {
+        if let Some(value) = self.values.get_mut(value) {
+            value.width.get_or_insert(match register {
+                Register::Pair(_) => ValueWidth::Pair,
+                Register::Quad(_) | Register::Scalar(_) => ValueWidth::Quad,
+            });
+        }
+    }
+
+    /// Returns how many iterations before its own a value is read at most, for every value.
+    pub(crate) fn list_distances(&self) -> Vec<u32> {
+        let mut distances = vec![0; self.values.len()];
+        for (operand, _) in self.operations.iter().flat_map(|own| &own.operands) {
+            if let BlockOperand::Value(used) = operand
+                && let Some(distance) = distances.get_mut(used.value)
+            {
+                *distance = used.distance.max(*distance);
+            }
+        }
+        distances
+    }
+
+    /// Refuses values that are never computed, and those of iterations before the first that are not given.
+    pub(crate) fn check_definitions(&self) -> Result<(), Fail> {
+        let distances = self.list_distances();
+        for (index, value) in self.values.iter().enumerate() {
+            let name = || value.name.to_string();
+            if value.defined.iter().any(Option::is_none) {
+                let half = value.defined.iter().any(Option::is_some);
+                return Err(Fail::new(
+                    Problem::Uncomputed { name: name(), half },
+                    value.at,
+                ));
+            }
+            let furthest = distances.get(index).copied().unwrap_or(0);
+            if furthest > 0 && self.count == BlockCount::Once {
+                let problem = Problem::NoEarlierIteration { name: name() };
+                return Err(Fail::new(problem, value.at));
+            }
+            let given = |distance: u32| {
+                let mut initial = self.initial.iter();
+                initial.any(|own| (own.value, own.distance) == (index, distance))
+            };
+            if let Some(distance) = (1..=furthest).find(|&distance| !given(distance)) {
+                let problem = Problem::NoInitialValue {
+                    name: name(),
+                    distance,
+                };
+                return Err(Fail::new(problem, value.at));
+            }
+        }
+        Ok(())
     }
 
     /// Adds a constant.

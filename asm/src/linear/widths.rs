@@ -11,9 +11,9 @@ use crate::syntax::Register;
 
 /// The row of an operation, and whether it is one for each half of quads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ChosenRow {
-    pub(super) row: &'static Row,
-    pub(super) halves: bool,
+pub(crate) struct ChosenRow {
+    pub(crate) row: &'static Row,
+    pub(crate) halves: bool,
 }
 
 impl LinearBlock {
@@ -97,7 +97,7 @@ impl LinearBlock {
     ///
     /// # Errors
     /// An operation whose operands fit no row.
-    pub(super) fn find_widths(&mut self) -> Result<Vec<ChosenRow>, Fail> {
+    pub(crate) fn find_widths(&mut self) -> Result<Vec<ChosenRow>, Fail> {
         let operations = std::mem::take(&mut self.operations);
         // What has halves is a quad.
         let operands = operations.iter().flat_map(|own| &own.operands);

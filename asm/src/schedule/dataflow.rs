@@ -1,14 +1,15 @@
 //! The dataflow of one iteration of a loop.
 
-use crate::expr::Value;
 use cp2_machine::{Class, ClassMap};
+use std::fmt;
+use std::hash::{Hash, Hasher};
 
 /// A value that one iteration computes, in a quad or a pair of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DataValue(pub(super) usize);
 
 /// An operand of an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DataOperand {
     /// A whole value.
     Whole(DataValue),
@@ -36,11 +37,11 @@ impl DataOperand {
 }
 
 /// A pointer that steps once per iteration, after its last access.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DataPointer(pub(super) usize);
 
 /// The way in which a pointer goes from an iteration to the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PointerStep {
     /// By so many bytes.
     Bytes(i64),
@@ -76,6 +77,9 @@ pub(super) struct Op {
     pub(super) class: Class,
     pub(super) defs: Vec<DataOperand>,
     pub(super) uses: Vec<DataOperand>,
+    /// For every operand the iterations that lie between the one that computes it and this one: 0 for a value
+    /// of the same iteration.
+    pub(super) distances: Vec<u32>,
     /// Values that must have been loaded before this store, though it does not read them: it overwrites the
     /// place that they are loaded from.
     pub(super) after: Vec<DataOperand>,
@@ -84,13 +88,46 @@ pub(super) struct Op {
     /// placed evenly.
     pub(super) phase: f64,
     /// Immediate behind the operands, if there is one.
-    pub(super) immediate: Option<Value>,
+    pub(super) immediate: Option<DataImmediate>,
+}
+
+/// An immediate of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DataImmediate {
+    /// An integer.
+    Number(i64),
+    /// A binary32 by its bits.
+    Bits(u32),
+}
+
+impl fmt::Display for DataImmediate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Bits(bits) => write!(f, "bits({bits})"),
+        }
+    }
 }
 
 impl Op {
     pub(super) fn is_load(&self) -> bool {
         self.access.is_some() && !self.defs.is_empty()
     }
+
+    /// Returns the operands with the iterations that lie between the one that computes them and this one.
+    pub(super) fn reads(&self) -> impl Iterator<Item = (DataOperand, u32)> + Clone {
+        let operands = self.uses.iter().zip(&self.distances);
+        operands.map(|(&operand, &distance)| (operand, distance))
+    }
+}
+
+/// An order of two operations that no operand shows: of a store and a load of the same place, say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct IssueOrder {
+    pub(super) before: usize,
+    pub(super) after: usize,
+    /// Iterations between the two.
+    pub(super) distance: u32,
 }
 
 /// The operations of one iteration, in an order in which they could be carried out.
@@ -120,6 +157,10 @@ pub struct Dataflow {
     pub(super) through: Vec<(usize, usize)>,
     /// Pairs of a store and a load of the next iteration that reads what is stored.
     pub(super) kept: Vec<(usize, usize)>,
+    /// Orders of operations that no operand shows.
+    pub(super) orders: Vec<IssueOrder>,
+    /// Values that are read behind the last iteration: their registers are theirs to the end of it.
+    pub(super) outputs: Vec<DataValue>,
     /// Cycles by which the interval is longer than the least, so that a chain at the end of an iteration
     /// finds room before the next iteration is half done.
     pub spare: usize,
@@ -194,6 +235,66 @@ impl Dataflow {
         self.kept.push((store, load));
     }
 
+    /// Declares that operation `after` of an iteration is issued in a later cycle than operation `before` of the
+    /// iteration `distance` before it. Both are indices of [`Self::last`].
+    pub fn order(&mut self, before: usize, after: usize, distance: u32) {
+        let order = IssueOrder {
+            before,
+            after,
+            distance,
+        };
+        if before.max(after) < self.ops.len() && !self.orders.contains(&order) {
+            self.orders.push(order);
+        }
+    }
+
+    /// Declares that operand number `operand` of the operation added last is the value that the iteration
+    /// `distance` before has computed.
+    ///
+    /// Registers named as operands are not of an iteration and stay as they are.
+    pub fn read_earlier(&mut self, operand: usize, distance: u32) {
+        let Some(op) = self.ops.last_mut() else {
+            return;
+        };
+        let is_value = (op.uses.get(operand)).is_some_and(|used| used.value().is_some());
+        if let (true, Some(own)) = (is_value, op.distances.get_mut(operand)) {
+            *own = distance;
+        }
+    }
+
+    /// Declares that a value is read behind the last iteration, so that nothing overwrites it before the end.
+    pub fn keep(&mut self, value: DataValue) {
+        if !self.outputs.contains(&value) {
+            self.outputs.push(value);
+        }
+    }
+
+    /// Hashes all that a schedule depends on.
+    pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
+        for op in &self.ops {
+            (
+                op.name,
+                op.class,
+                &op.defs,
+                &op.uses,
+                &op.distances,
+                &op.after,
+            )
+                .hash(hasher);
+            let access = op.access.map(|access| (access.pointer, access.offset));
+            (access, op.phase.to_bits(), op.immediate).hash(hasher);
+        }
+        (&self.quads, &self.pointers, self.in_order, self.evenly).hash(hasher);
+        (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
+        (&self.orders, &self.outputs, self.spare).hash(hasher);
+    }
+
+    /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
+    pub(super) fn is_general(&self) -> bool {
+        let earlier = |op: &Op| op.distances.iter().any(|&distance| distance > 0);
+        !self.orders.is_empty() || self.ops.iter().any(earlier)
+    }
+
     /// Returns the index of the operation added last.
     pub fn last(&self) -> usize {
         self.ops.len().saturating_sub(1)
@@ -206,6 +307,7 @@ impl Dataflow {
             class: class(name),
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            distances: vec![0; uses.len()],
             after: Vec::new(),
             access: None,
             phase: self.phase,
@@ -229,9 +331,14 @@ impl Dataflow {
     ) -> DataValue {
         let value = self.quad_op(name, from);
         if let Some(op) = self.ops.last_mut() {
-            op.immediate = Some(Value::Int(n));
+            op.immediate = Some(DataImmediate::Number(n));
         }
         value
+    }
+
+    /// Returns true if a value is a quad.
+    pub(crate) fn is_quad_value(&self, value: DataValue) -> bool {
+        self.is_quad(DataOperand::Whole(value))
     }
 
     fn is_quad(&self, reg: DataOperand) -> bool {
@@ -305,13 +412,14 @@ impl Dataflow {
         (name, class): (&'static str, Class),
         defs: &[DataOperand],
         uses: &[DataOperand],
-        immediate: Option<Value>,
+        immediate: Option<DataImmediate>,
     ) {
         self.ops.push(Op {
             name,
             class,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            distances: vec![0; uses.len()],
             after: Vec::new(),
             access: None,
             phase: self.phase,
@@ -319,12 +427,16 @@ impl Dataflow {
         });
     }
 
-    /// Declares that the store `store` overwrites what the load `load` of the same iteration reads. Both are indices of
-    /// [`Self::last`].
-    pub(crate) fn replaces_what_is_loaded(&mut self, store: usize, load: usize) {
+    /// Declares that `store` overwrites what the load `load` of the same iteration reads. Both are indices of
+    /// [`Self::last`]. Returns false where they are no store and no load of a value.
+    pub(crate) fn replaces_what_is_loaded(&mut self, store: usize, load: usize) -> bool {
         let loaded = self.ops.get(load).and_then(|op| op.defs.first().copied());
-        if let Some(op) = self.ops.get_mut(store) {
-            op.after.extend(loaded);
+        match (self.ops.get_mut(store), loaded) {
+            (Some(op), Some(loaded)) if op.defs.is_empty() && loaded.value().is_some() => {
+                op.after.push(loaded);
+                true
+            }
+            _ => false,
         }
     }
 
@@ -347,6 +459,7 @@ impl Dataflow {
             class,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
+            distances: vec![0; uses.len()],
             after: Vec::new(),
             access: Some(access),
             phase: self.phase,

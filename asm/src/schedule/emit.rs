@@ -20,10 +20,28 @@ pub struct LoopText {
 pub enum LoopLine {
     /// A word.
     Word(LoopWord),
-    /// A hardware loop begins, with a constant count.
-    Begin(u64),
+    /// A hardware loop begins.
+    Begin(LoopTurns),
     /// The hardware loop ends.
     End,
+}
+
+/// Number of times that the words of a hardware loop are carried out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoopTurns {
+    /// A number.
+    Known(u64),
+    /// The number in a scalar register, by its name.
+    Register(String),
+}
+
+impl fmt::Display for LoopTurns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Known(turns) => turns.fmt(f),
+            Self::Register(register) => f.write_str(register),
+        }
+    }
 }
 
 /// The operations of a word.
@@ -78,6 +96,18 @@ impl LoopWord {
         }
     }
 
+    /// Makes the word that moves a register to another.
+    pub(crate) fn move_register(to: &str, from: &str) -> Self {
+        Self {
+            arithmetic: Some(WordOperation {
+                text: format!("mov {to}, {from}"),
+                index: None,
+                address: None,
+            }),
+            memory: None,
+        }
+    }
+
     /// Returns the operations of the word.
     pub fn operations(&self) -> impl Iterator<Item = &WordOperation> {
         self.arithmetic.iter().chain(&self.memory)
@@ -105,20 +135,18 @@ impl fmt::Display for LoopLine {
 }
 
 impl LoopText {
+    /// Returns the turns of the hardware loop, if there is one with a number that is known.
+    pub(crate) fn turns(&self) -> Option<u64> {
+        self.lines.iter().find_map(|line| match line {
+            LoopLine::Begin(LoopTurns::Known(turns)) => Some(*turns),
+            _ => None,
+        })
+    }
+
     /// Writes the lines of assembly.
     #[must_use]
     pub fn text(&self) -> String {
         write_lines(&self.lines)
-    }
-
-    /// Returns the number of times that a hardware loop goes back to its first word.
-    #[must_use]
-    pub fn back_edges(&self) -> u64 {
-        let turns = self.lines.iter().map(|line| match line {
-            LoopLine::Begin(turns) => turns.saturating_sub(1),
-            LoopLine::Word(_) | LoopLine::End => 0,
-        });
-        turns.sum()
     }
 
     /// Inserts the words that set pointers up before their first use.
@@ -181,12 +209,6 @@ impl ModuloSchedule {
         found.map_or(0, |&(register, _)| register)
     }
 
-    /// Returns the cycles from an iteration to the next.
-    #[must_use]
-    pub fn interval(&self) -> u32 {
-        self.interval
-    }
-
     /// Returns the number of iterations that overlap, and of iterations after which registers repeat.
     pub fn overlap(&self) -> (u64, u64) {
         let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
@@ -208,19 +230,56 @@ impl ModuloSchedule {
 
     /// Writes the loop over `iterations` iterations.
     pub fn emit(&self, iterations: u64) -> LoopText {
-        if iterations == 0 {
-            return LoopText::default();
-        }
-        let interval = u64::from(self.interval);
-        let end = self.cycles.iter().max().map_or(0, |&c| u64::from(c) + 1);
-        let stages = end.div_ceil(interval);
-        let unroll = u64::from(self.registers.unroll);
+        let (stages, unroll) = self.overlap();
         // Intervals in which every stage has an iteration.
         let steady = (iterations + 1).saturating_sub(stages);
         let turns = (steady / unroll).min(MAX_LOOP_COUNT);
+        let looped = (turns > 1).then_some((turns, LoopTurns::Known(turns)));
+        self.lay_out(iterations, looped)
+    }
+
+    /// Writes the loop over a number of iterations that is known when it runs, up to the end of the hardware loop.
+    ///
+    /// `turns` is the register with the number of turns of the hardware loop, from 0 on, one for each
+    /// [`overlap`](Self::overlap)`().1` iterations. `outside` iterations are carried out before and behind it:
+    /// `overlap().0 - 1` at least.
+    #[must_use]
+    pub fn emit_counted(&self, turns: &str, outside: u64) -> LoopText {
+        let mut text = self.lay_out_turn(turns, outside);
+        let end = text
+            .lines
+            .iter()
+            .position(|line| matches!(line, LoopLine::End));
+        text.lines.truncate(end.map_or(0, |end| end + 1));
+        text
+    }
+
+    /// Writes what comes behind the hardware loop of [`emit_counted`](Self::emit_counted), where so many iterations are
+    /// carried out before and behind it.
+    #[must_use]
+    pub fn emit_rest(&self, outside: u64) -> Vec<LoopLine> {
+        let lines = self.lay_out_turn("", outside).lines;
+        let end = lines.iter().position(|line| matches!(line, LoopLine::End));
+        lines
+            .into_iter()
+            .skip(end.map_or(0, |end| end + 1))
+            .collect()
+    }
+
+    /// Writes a loop of one turn of the hardware loop and so many other iterations.
+    fn lay_out_turn(&self, turns: &str, outside: u64) -> LoopText {
+        let looped = (1, LoopTurns::Register(turns.to_owned()));
+        self.lay_out(outside + self.overlap().1, Some(looped))
+    }
+
+    /// Writes a loop, in which some intervals are turns of a hardware loop.
+    fn lay_out(&self, iterations: u64, hardware: Option<(u64, LoopTurns)>) -> LoopText {
+        let interval = u64::from(self.interval);
+        let end = u64::from(self.length());
+        let (stages, unroll) = self.overlap();
         let fill = (stages - 1) * interval;
         let once = unroll * interval;
-        let looped = if turns > 1 { turns * once } else { 0 };
+        let looped = hardware.as_ref().map_or(0, |(turns, _)| turns * once);
         // No words follow the last operation of the last iteration, except the rest of the hardware loop's
         // last turn: an iteration may be shorter than an interval where a unit takes an operation only every
         // few cycles.
@@ -244,7 +303,7 @@ impl ModuloSchedule {
         let (mut lines, early) = self.towards_arithmetic(&slots, 0..head, iterations);
         lines.extend(words(head..before.min(tail)));
         let mut setup = 0;
-        if looped > 0 {
+        if let Some((_, turns)) = hardware {
             lines.push(LoopLine::Begin(turns));
             lines.extend(words(fill..fill + once));
             lines.push(LoopLine::End);
@@ -381,12 +440,9 @@ impl ModuloSchedule {
     /// Writes an operation for an iteration.
     fn operation(&self, index: usize, iteration: u64) -> String {
         let op = &self.body.ops[index];
-        let mut operands: Vec<String> = op
-            .defs
-            .iter()
-            .chain(&op.uses)
-            .map(|&r| self.register(r, iteration))
-            .collect();
+        let defs = op.defs.iter().map(|&r| self.register(r, iteration, 0));
+        let uses = op.reads().map(|(r, k)| self.register(r, iteration, k));
+        let mut operands: Vec<String> = defs.chain(uses).collect();
         if let Some(access) = op.access {
             let (register, step) = self.body.pointers[access.pointer];
             operands.push(if self.last[access.pointer] == index {
@@ -415,10 +471,14 @@ impl ModuloSchedule {
         format!("{} {}", op.name, operands.join(", "))
     }
 
-    /// Writes the register of an operand in an iteration.
-    fn register(&self, reg: DataOperand, iteration: u64) -> String {
+    /// Writes the register of an operand in an iteration: of the value that the iteration `distance` before it
+    /// has computed.
+    fn register(&self, reg: DataOperand, iteration: u64, distance: u32) -> String {
         let base = |v: super::DataValue| {
-            let copy = iteration % u64::from(self.registers.unroll);
+            let unroll = u64::from(self.registers.unroll);
+            // The iterations before the first one have copies too: they are set up before the loop.
+            let back = u64::from(distance) % unroll;
+            let copy = (iteration + unroll - back) % unroll;
             usize::from(self.registers.base[v.0][copy as usize])
         };
         match reg {

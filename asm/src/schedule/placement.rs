@@ -1,6 +1,6 @@
 //! Modulo schedules of a body, and the placement of its operations.
 
-use super::dataflow::{DataOperand, Dataflow, Op, PointerStep, table};
+use super::dataflow::{DataOperand, DataValue, Dataflow, Op, PointerStep, table};
 use super::registers::Registers;
 use super::search::Unschedulable;
 use super::swing::{First, Ties};
@@ -26,6 +26,50 @@ pub struct ModuloSchedule {
 }
 
 impl ModuloSchedule {
+    /// Returns the cycles from an iteration to the next.
+    #[must_use]
+    pub const fn interval(&self) -> u32 {
+        self.interval
+    }
+
+    /// Returns the cycles from the first to the last operation of an iteration, both counted.
+    #[must_use]
+    pub fn length(&self) -> u32 {
+        self.cycles.iter().max().map_or(0, |&last| last + 1)
+    }
+
+    /// Returns the iterations after which registers repeat.
+    #[must_use]
+    pub const fn copies(&self) -> u32 {
+        self.registers.unroll
+    }
+
+    /// Counts the pair registers that values take.
+    pub(crate) fn count_registers(&self) -> u32 {
+        let mut taken = 0u64;
+        for (base, &quad) in self.registers.base.iter().zip(&self.body.quads) {
+            for &first in base {
+                taken |= if quad { 3 } else { 1 } << first;
+            }
+        }
+        taken.count_ones()
+    }
+
+    /// Returns the cycle of an operation, from the beginning of its iteration.
+    #[must_use]
+    pub fn cycle(&self, operation: usize) -> Option<u32> {
+        self.cycles.get(operation).copied()
+    }
+
+    /// Returns the first pair register of a value of an iteration, one before the first perhaps: -1 is the one
+    /// that comes before iteration 0.
+    #[must_use]
+    pub fn register_of(&self, value: DataValue, iteration: i64) -> Option<u8> {
+        let copy = iteration.rem_euclid(i64::from(self.registers.unroll.max(1)));
+        let own = self.registers.base.get(value.0)?;
+        own.get(usize::try_from(copy).ok()?).copied()
+    }
+
     /// Makes the error that refuses this schedule.
     pub fn make_refusal(&self) -> Unschedulable {
         let registers = self.registers.base.iter().flatten().max();
@@ -64,6 +108,10 @@ pub(super) enum Order {
 impl Dataflow {
     /// Returns for every load and store the cycles by which it could be moved towards the arithmetic.
     pub(super) fn slack(&self, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<u32> {
+        if self.is_general() {
+            // Orders that no operand shows keep every access in its place.
+            return vec![0; self.ops.len()];
+        }
         let mut slack = vec![i64::MAX; self.ops.len()];
         for (reader, sources) in sources(self).into_iter().enumerate() {
             for writer in sources {
@@ -76,6 +124,14 @@ impl Dataflow {
         }
         let spare = |s: i64| if s == i64::MAX { 0 } else { s.max(0) as u32 };
         slack.into_iter().map(spare).collect()
+    }
+
+    /// Returns true if the accesses of an iteration through a pointer must lie within an interval.
+    ///
+    /// Exempt are pointers that stay where they are, in bodies in order.
+    pub(super) fn must_step(&self, pointer: usize) -> bool {
+        let step = self.pointers.get(pointer).map(|&(_, step)| step);
+        !self.in_order || step != Some(PointerStep::Bytes(0))
     }
 
     /// Returns the orders to try.
@@ -243,10 +299,8 @@ impl<'a> Attempt<'a> {
     }
 
     /// Returns true if the accesses of an iteration through a pointer must lie within an interval.
-    ///
-    /// Exempt are pointers that stay where they are, in bodies in order.
     pub(super) fn steps(&self, pointer: usize) -> bool {
-        !self.body.in_order || self.body.pointers[pointer].1 != PointerStep::Bytes(0)
+        self.body.must_step(pointer)
     }
 
     /// Checks the registers that are carried from an iteration to the next.
@@ -351,15 +405,16 @@ impl<'a> Attempt<'a> {
 }
 
 /// Returns true if two operands have a pair in common.
-fn overlap(a: DataOperand, b: DataOperand) -> bool {
+pub(super) fn overlap(a: DataOperand, b: DataOperand) -> bool {
     match (a.value(), b.value()) {
         (Some((a, x)), Some((b, y))) => a == b && x & y != 0,
         _ => false,
     }
 }
 
-/// Returns for every operation the operations that compute its operands, or load what it overwrites.
-fn sources(body: &Dataflow) -> Vec<Vec<usize>> {
+/// Returns for every operation the operations of its iteration that compute its operands, or load what it
+/// overwrites.
+pub(super) fn sources(body: &Dataflow) -> Vec<Vec<usize>> {
     let ops = &body.ops;
     let mut writers: Vec<Vec<(usize, DataOperand)>> = vec![Vec::new(); body.quads.len()];
     for (i, op) in ops.iter().enumerate() {
@@ -370,8 +425,9 @@ fn sources(body: &Dataflow) -> Vec<Vec<usize>> {
         }
     }
     let of = |op: &Op| {
-        let uses = op.uses.iter().chain(&op.after);
-        let uses = uses.filter_map(|&u| Some((u, u.value()?.0)));
+        let own = op.reads().filter(|&(_, distance)| distance == 0);
+        let uses = own.map(|(used, _)| used).chain(op.after.iter().copied());
+        let uses = uses.filter_map(|u| Some((u, u.value()?.0)));
         let mut found: Vec<usize> = uses
             .flat_map(|(used, value)| {
                 let own = writers[value.0].iter();

@@ -1,6 +1,54 @@
 //! Allocates registers for the values of overlapping iterations.
 
-use super::dataflow::{DataOperand, Dataflow, Op};
+use super::dataflow::{Dataflow, Op};
+
+/// The pair registers that the values of a body may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FreeRegisters(u64);
+
+impl FreeRegisters {
+    /// Returns the set of a mask: bit n stands for `r{n}`.
+    #[must_use]
+    pub const fn new(mask: u64) -> Self {
+        Self(mask)
+    }
+
+    /// Returns the registers below `limit`.
+    #[must_use]
+    pub fn below(limit: u8) -> Self {
+        Self(
+            1u64.checked_shl(u32::from(limit))
+                .map_or(u64::MAX, |bit| bit - 1),
+        )
+    }
+
+    /// Returns the mask of the set: bit n stands for `r{n}`.
+    #[must_use]
+    pub const fn mask(self) -> u64 {
+        self.0
+    }
+
+    /// Counts the registers of the set.
+    #[must_use]
+    pub const fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// Returns the first registers of all pairs or quads in the set, in rising order.
+    fn first_of(self, quad: bool) -> impl Iterator<Item = u8> {
+        let (step, mask) = if quad { (2, 3) } else { (1, 1) };
+        (0..64u8)
+            .step_by(step)
+            .filter(move |&r| self.0 >> r & mask == mask)
+    }
+}
+
+impl From<u8> for FreeRegisters {
+    /// Returns the registers below a limit.
+    fn from(limit: u8) -> Self {
+        Self::below(limit)
+    }
+}
 
 /// The register of every value in every iteration of the unrolled loop.
 #[derive(Clone, Debug)]
@@ -12,8 +60,13 @@ pub(super) struct Registers {
 }
 
 /// Returns the lifetime of every value: from the issue of the first operation that writes it to the last one
-/// that reads it.
-fn lifetimes(body: &Dataflow, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<(u32, u32)> {
+/// that reads it, in a later iteration perhaps.
+pub(super) fn lifetimes(
+    body: &Dataflow,
+    cycles: &[u32],
+    interval: u32,
+    latency: impl Fn(&Op) -> i64,
+) -> Vec<(u32, u32)> {
     let mut live = vec![(u32::MAX, 0); body.quads.len()];
     for (op, &at) in body.ops.iter().zip(cycles) {
         for (v, _) in op.defs.iter().filter_map(|r| r.value()) {
@@ -22,68 +75,196 @@ fn lifetimes(body: &Dataflow, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> V
             let lands = at.saturating_add(u32::try_from(latency(op)).unwrap_or(u32::MAX));
             live[v.0].1 = live[v.0].1.max(lands);
         }
-        for (v, _) in op.uses.iter().copied().filter_map(DataOperand::value) {
-            live[v.0].1 = live[v.0].1.max(at);
+        for (operand, distance) in op.reads() {
+            if let Some((v, _)) = operand.value() {
+                let read = distance.saturating_mul(interval).saturating_add(at);
+                live[v.0].1 = live[v.0].1.max(read);
+            }
         }
+    }
+    let end = cycles.iter().max().map_or(0, |&last| last + 1);
+    for value in &body.outputs {
+        live[value.0].1 = live[value.0].1.max(end);
+    }
+    for live in &mut live {
+        // A value that nothing writes takes no register for any time.
+        live.0 = live.0.min(live.1);
     }
     live
 }
 
-/// Allocates registers below `limit` to all values, by first fit on the circle of the unrolled loop.
+/// Returns the number of registers that are held in the fullest cycle of an interval.
+pub(super) fn count_live(body: &Dataflow, live: &[(u32, u32)], interval: u32) -> u32 {
+    let mut held = vec![0; interval.max(1) as usize];
+    for (&(from, to), &quad) in live.iter().zip(&body.quads) {
+        let (length, width) = (to - from, 1 + u32::from(quad));
+        for (after, cycle) in held.iter_mut().enumerate() {
+            // Cycles of the lifetime that fall into this cycle of the interval: one every interval from the
+            // first on.
+            let first = (after as u32 + interval - from % interval) % interval;
+            *cycle += width * ((length + interval - 1 - first) / interval);
+        }
+    }
+    held.into_iter().max().unwrap_or(0)
+}
+
+/// Returns the iterations after which registers must repeat for lifetimes at most.
+pub(super) fn least_unroll(live: &[(u32, u32)], interval: u32) -> u32 {
+    let longest = live.iter().map(|&(from, to)| to.saturating_sub(from)).max();
+    longest.unwrap_or(0).div_ceil(interval.max(1)).max(1)
+}
+
+/// Allocates registers to all values, by first fit on the circle of the unrolled loop.
 ///
 /// Values are taken in the order in which their lifetimes begin; if that fails, the longest lifetimes first.
 pub(super) fn allocate(
     body: &Dataflow,
-    cycles: &[u32],
-    interval: u32,
-    limit: u8,
-    latency: impl Fn(&Op) -> i64,
+    live: &[(u32, u32)],
+    (interval, unroll): (u32, u32),
+    free: FreeRegisters,
 ) -> Option<Registers> {
-    let live = lifetimes(body, cycles, latency);
-    let length = |v: usize| live[v].1.saturating_sub(live[v].0);
-    let longest = (0..live.len()).map(length).max().unwrap_or(0);
-    let unroll = longest.div_ceil(interval).max(1);
     // Quads need two adjacent registers, so they are allocated first.
-    let begun = |v: usize, i: u32| (!body.quads[v], live[v].0 + i * interval);
+    let begun = |v: usize, i: u32| (!body.quads[v], live[v].0.saturating_add(i * interval));
+    let length = |v: usize| live[v].1.saturating_sub(live[v].0);
     let lived = |v: usize, i: u32| (!body.quads[v], (u32::MAX - length(v)).saturating_add(i));
-    fit(body, &live, (interval, unroll), limit, begun)
-        .or_else(|| fit(body, &live, (interval, unroll), limit, lived))
+    fit(body, live, (interval, unroll), free, begun)
+        .or_else(|| fit(body, live, (interval, unroll), free, lived))
 }
+
+/// Allocates registers as [`allocate`] does, or in other orders that begin at other places of the circle.
+///
+/// Values of the iterations before the first can then all be set before the first cycle.
+pub(super) fn allocate_somehow(
+    body: &Dataflow,
+    live: &[(u32, u32)],
+    (interval, unroll): (u32, u32),
+    free: FreeRegisters,
+) -> Option<Registers> {
+    let circle = unroll * interval;
+    let starts = CIRCLE_STARTS.min(circle);
+    let early = list_early(body, live, interval);
+    let settable = |found: &Registers| is_settable(body, live, (interval, &early), found);
+    let first = allocate(body, live, (interval, unroll), free).filter(settable);
+    let from = |start: u32, live: &[(u32, u32)]| {
+        let begun = |v: usize, i: u32| {
+            let at = live[v].0.saturating_add(i * interval) % circle;
+            (!body.quads[v], (at + circle - start) % circle)
+        };
+        fit(body, live, (interval, unroll), free, begun).filter(settable)
+    };
+    let found = (0..starts).fold(first, |found, number| {
+        found.or_else(|| from(number * circle / starts, live))
+    });
+    found.or_else(|| {
+        // Values that iterations before the first leave take their registers from the beginning on.
+        let mut longer = live.to_vec();
+        for &(v, ..) in &early {
+            longer[v].0 = longer[v].0.min(interval);
+        }
+        let fits = least_unroll(&longer, interval) <= unroll;
+        let starts = if fits && longer != live { starts } else { 0 };
+        (0..starts).fold(None, |found: Option<Registers>, number| {
+            found.or_else(|| from(number * circle / starts, &longer))
+        })
+    })
+}
+
+/// A value of an iteration before the first: its number, the iterations before the first, and the cycle at which
+/// it would be computed.
+type EarlyValue = (usize, u32, i64);
+
+/// Lists the values that iterations before the first leave to others.
+fn list_early(body: &Dataflow, live: &[(u32, u32)], interval: u32) -> Vec<EarlyValue> {
+    let mut furthest = vec![0; live.len()];
+    for (operand, distance) in body.ops.iter().flat_map(Op::reads) {
+        if let Some((value, _)) = operand.value() {
+            furthest[value.0] = distance.max(furthest[value.0]);
+        }
+    }
+    let early = furthest.into_iter().enumerate().flat_map(|(v, furthest)| {
+        (1..=furthest).map(move |before| {
+            let computed = i64::from(live[v].0) - i64::from(before) * i64::from(interval);
+            (v, before, computed)
+        })
+    });
+    early.collect()
+}
+
+/// Returns true if all values of iterations before the first can be in their registers before the first cycle:
+/// nothing else takes these before they would be computed.
+fn is_settable(
+    body: &Dataflow,
+    live: &[(u32, u32)],
+    (interval, early): (u32, &[EarlyValue]),
+    found: &Registers,
+) -> bool {
+    let interval = i64::from(interval);
+    let register = |v: usize, iteration: i64| {
+        let copy = iteration.rem_euclid(i64::from(found.unroll)) as usize;
+        let first = found.base[v][copy];
+        first..first + 1 + u8::from(body.quads[v])
+    };
+    let meet =
+        |a: &std::ops::Range<u8>, b: &std::ops::Range<u8>| a.start < b.end && b.start < a.end;
+    early.iter().all(|&(v, before, computed)| {
+        let own = register(v, -i64::from(before));
+        let alone = early.iter().all(|&(w, back, _)| {
+            (v, before) == (w, back) || !meet(&own, &register(w, -i64::from(back)))
+        });
+        // Iterations that begin before the value would be computed may write to its register.
+        let begun = |iteration: &i64| iteration * interval < computed;
+        let unwritten = (0..).take_while(begun).all(|iteration| {
+            (0..live.len()).all(|w| {
+                let (from, to) = live[w];
+                let written = i64::from(from) + iteration * interval;
+                let takes = from < to && written < computed;
+                !takes || !meet(&own, &register(w, iteration))
+            })
+        });
+        alone && unwritten
+    })
+}
+
+/// Number of places on the circle from which registers are allocated before the search for them ends.
+const CIRCLE_STARTS: u32 = 8;
 
 /// Allocates registers by first fit, in the order of a key.
 fn fit(
     body: &Dataflow,
     live: &[(u32, u32)],
     (interval, unroll): (u32, u32),
-    limit: u8,
+    free: FreeRegisters,
     key: impl Fn(usize, u32) -> (bool, u32),
 ) -> Option<Registers> {
     let circle = (unroll * interval) as usize;
-    let mut taken = vec![vec![false; circle]; usize::from(limit)];
+    let words = circle.div_ceil(64);
+    // The cycles of the circle in which each register is taken, as bits.
+    let mut taken = vec![0u64; 64 * words];
     let mut base = vec![vec![0; unroll as usize]; live.len()];
     let mut order: Vec<(usize, u32)> = (0..live.len())
         .flat_map(|v| (0..unroll).map(move |i| (v, i)))
         .collect();
     order.sort_by_key(|&(v, i)| key(v, i));
+    let mut times = vec![0u64; words];
     for (v, i) in order {
-        let (width, (from, to)) = (1 + usize::from(body.quads[v]), live[v]);
-        let times: Vec<usize> = (from..to)
-            .map(|t| (t + i * interval) as usize % circle)
-            .collect();
-        let fits = |r: usize| {
-            (r..r + width).all(|r| {
-                taken
-                    .get(r)
-                    .is_some_and(|taken| times.iter().all(|&t| !taken[t]))
-            })
-        };
-        let found = (0..usize::from(limit)).step_by(width).find(|&r| fits(r))?;
-        for taken in &mut taken[found..found + width] {
-            for &t in &times {
-                taken[t] = true;
-            }
+        let (quad, (from, to)) = (body.quads[v], live[v]);
+        times.fill(0);
+        for t in from..to {
+            let t = (t as usize + (i * interval) as usize) % circle;
+            times[t / 64] |= 1 << (t % 64);
         }
-        base[v][i as usize] = u8::try_from(found).ok()?;
+        let range = |r: u8| {
+            let first = usize::from(r) * words;
+            first..first + words * (1 + usize::from(quad))
+        };
+        let fits = |r: &u8| {
+            let held = taken[range(*r)].iter().zip(times.iter().cycle());
+            held.into_iter().all(|(held, times)| held & times == 0)
+        };
+        let found = free.first_of(quad).find(fits)?;
+        let held = taken[range(found)].iter_mut().zip(times.iter().cycle());
+        held.for_each(|(held, times)| *held |= times);
+        base[v][i as usize] = found;
     }
     Some(Registers { unroll, base })
 }

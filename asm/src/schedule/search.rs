@@ -1,8 +1,9 @@
 //! Searches the shortest interval for which a body has a schedule.
 
+use super::check::check_placement;
 use super::dataflow::{Dataflow, Op};
 use super::placement::{Attempt, ModuloSchedule, Order, latency};
-use super::registers;
+use super::registers::{self, FreeRegisters};
 use cp2_machine::Machine;
 
 /// The error that no schedule was found.
@@ -31,15 +32,15 @@ const COMPARED_INTERVALS: usize = 6;
 
 impl Dataflow {
     /// Finds the shortest interval for which there is a schedule with the pair
-    /// registers below `registers`.
+    /// registers below `registers`, or of a set.
     pub fn schedule(
         &self,
         machine: &Machine,
-        registers: u8,
+        registers: impl Into<FreeRegisters> + Copy,
     ) -> Result<ModuloSchedule, Unschedulable> {
         let least = self.least_interval(machine);
         let intervals = least..least.saturating_add(TRIED_INTERVALS);
-        self.shortest(machine, registers, intervals, self.tries())
+        self.shortest(machine, registers.into(), intervals, self.tries())
     }
 
     /// Finds the shortest interval as [`Self::schedule`] does, or else stretches the interval until latencies
@@ -49,7 +50,7 @@ impl Dataflow {
     pub fn schedule_or_stretch(
         &self,
         machine: &Machine,
-        registers: u8,
+        registers: impl Into<FreeRegisters> + Copy,
     ) -> Result<ModuloSchedule, Unschedulable> {
         self.schedule(machine, registers)
             .or_else(|_| self.schedule_stretched(machine, registers))
@@ -61,7 +62,7 @@ impl Dataflow {
     pub fn schedule_stretched(
         &self,
         machine: &Machine,
-        registers: u8,
+        registers: impl Into<FreeRegisters> + Copy,
     ) -> Result<ModuloSchedule, Unschedulable> {
         let first = self.least_interval(machine).saturating_add(TRIED_INTERVALS);
         let latencies = self.ops.iter().map(|op| latency(machine, op.class));
@@ -73,7 +74,7 @@ impl Dataflow {
             .min(LONGEST_INTERVAL_CYCLES);
         let longer = |&n: &u32| Some(n + n.div_ceil(STRETCH_DIVISOR)).filter(|_| n < last);
         let intervals = std::iter::successors(Some(first), longer);
-        self.shortest(machine, registers, intervals, &[Order::Spread])
+        self.shortest(machine, registers.into(), intervals, &[Order::Spread])
     }
 
     /// Returns the least interval that slots and units have room for.
@@ -87,7 +88,7 @@ impl Dataflow {
     fn shortest(
         &self,
         machine: &Machine,
-        registers: u8,
+        free: FreeRegisters,
         intervals: impl Iterator<Item = u32>,
         orders: &[Order],
     ) -> Result<ModuloSchedule, Unschedulable> {
@@ -96,7 +97,7 @@ impl Dataflow {
         for interval in intervals {
             tried = interval;
             for &order in orders {
-                let Some(schedule) = self.attempt(machine, registers, interval, order) else {
+                let Some(schedule) = self.attempt(machine, free, interval, order) else {
                     continue;
                 };
                 let Some(turns) = self.turns else {
@@ -117,7 +118,7 @@ impl Dataflow {
         }
         Err(Unschedulable {
             operations: self.ops.len(),
-            registers,
+            registers: free.count() as u8,
             interval: tried,
         })
     }
@@ -126,13 +127,18 @@ impl Dataflow {
     fn attempt(
         &self,
         machine: &Machine,
-        registers: u8,
+        free: FreeRegisters,
         interval: u32,
         order: Order,
     ) -> Option<ModuloSchedule> {
         let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order)?;
         let latency = |op: &Op| latency(machine, op.class);
-        let registers = registers::allocate(self, &cycles, interval, registers, latency)?;
+        if self.is_general() {
+            check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
+        }
+        let live = registers::lifetimes(self, &cycles, interval, latency);
+        let shape = (interval, registers::least_unroll(&live, interval));
+        let registers = registers::allocate(self, &live, shape, free)?;
         Some(ModuloSchedule {
             slack: self.slack(&cycles, latency),
             body: self.clone(),

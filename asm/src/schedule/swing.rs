@@ -32,11 +32,8 @@ impl Attempt<'_> {
         first: First,
         ties: Ties,
     ) -> Option<()> {
-        let mut readers = vec![Vec::new(); sources.len()];
-        for (reader, own) in sources.iter().enumerate() {
-            own.iter().for_each(|&source| readers[source].push(reader));
-        }
-        let (depth, height) = self.levels(sources);
+        let readers = list_readers(sources);
+        let (depth, height) = levels(sources, |op| self.latency(op));
         let n = self.interval;
         // Times of the first and the last access through every pointer.
         let mut ends: Vec<Option<(i64, i64)>> = vec![None; self.body.pointers.len()];
@@ -73,23 +70,43 @@ impl Attempt<'_> {
         }
         Some(())
     }
+}
 
-    /// Returns the sums of latencies on the longest path from the beginning to each operation (depth), and
-    /// from it to the end (height).
-    fn levels(&self, sources: &[Vec<usize>]) -> (Vec<i64>, Vec<i64>) {
-        let (mut depth, mut height) = (vec![0; sources.len()], vec![0; sources.len()]);
-        for op in 0..sources.len() {
-            for &source in &sources[op] {
-                depth[op] = depth[op].max(depth[source] + self.latency(source));
-            }
+/// Returns the sums of latencies on the longest path from the beginning to each operation (depth), and from it
+/// to the end (height).
+fn levels(sources: &[Vec<usize>], latency: impl Fn(usize) -> i64) -> (Vec<i64>, Vec<i64>) {
+    let (mut depth, mut height) = (vec![0; sources.len()], vec![0; sources.len()]);
+    for op in 0..sources.len() {
+        for &source in &sources[op] {
+            depth[op] = depth[op].max(depth[source] + latency(source));
         }
-        for op in (0..sources.len()).rev() {
-            for &source in &sources[op] {
-                height[source] = height[source].max(height[op] + self.latency(source));
-            }
-        }
-        (depth, height)
     }
+    for op in (0..sources.len()).rev() {
+        for &source in &sources[op] {
+            height[source] = height[source].max(height[op] + latency(source));
+        }
+    }
+    (depth, height)
+}
+
+/// Returns for every operation those that have it as a source.
+fn list_readers(sources: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut readers = vec![Vec::new(); sources.len()];
+    for (reader, own) in sources.iter().enumerate() {
+        own.iter().for_each(|&source| readers[source].push(reader));
+    }
+    readers
+}
+
+/// Returns the order of placement of operations with these sources and latencies.
+pub(super) fn list_swinging(
+    sources: &[Vec<usize>],
+    latency: impl Fn(usize) -> i64,
+    first: First,
+) -> Vec<usize> {
+    let (depth, height) = levels(sources, latency);
+    let readers = list_readers(sources);
+    order(sources, &readers, (&depth, &height), (first, Ties::Early))
 }
 
 /// Returns the order of placement.

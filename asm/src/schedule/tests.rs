@@ -1,5 +1,10 @@
 //! Tests of schedules: shortest intervals, registers, latencies and steps.
 
+mod bodies;
+mod bounds;
+mod random;
+mod replay;
+
 use super::{DataOperand, Dataflow, PointerStep};
 use crate::{Options, Source, assemble};
 use cp2_machine::Machine;

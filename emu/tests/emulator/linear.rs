@@ -182,15 +182,14 @@ fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw
             )));
         }
         let counters = processor.counters();
-        let first = before + report.constant_words as usize;
-        let cycles: u64 = counters.per_word[first..behind]
+        let cycles: u64 = counters.per_word[before..behind]
             .iter()
             .map(|word| word.causes.total())
             .sum();
-        if cycles != report.cycles {
+        let reported = report.count_cycles(0);
+        if cycles != reported {
             return Err(Flaw::Cycles(format!(
-                "{cycles} cycles, {} reported",
-                report.cycles
+                "{cycles} cycles, {reported} reported"
             )));
         }
         for (pc, word) in counters.per_word[before..behind].iter().enumerate() {

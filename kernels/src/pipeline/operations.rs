@@ -25,13 +25,13 @@ impl Operations {
     }
 
     /// Adds the iterations of a linear block.
-    pub(crate) fn add_block(&mut self, block: &BlockReport) {
+    pub(crate) fn add_block(&mut self, block: &BlockReport, iterations: u64) {
         for (class, count) in block.classes.iter() {
-            self.0[class] += count * block.iterations;
+            self.0[class] += count * iterations;
         }
         let beneath = block.arithmetic.max(block.busiest_unit);
         let more = block.memory.saturating_sub(beneath);
-        self.0[Class::Control] += more * block.iterations;
+        self.0[Class::Control] += more * iterations;
     }
 
     /// Adds `times` times the operations of `other`.

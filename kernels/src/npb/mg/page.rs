@@ -261,8 +261,8 @@ impl PageLoop {
             }
             LoopRows::Linear(_) => {
                 let block = blocks.next()?;
-                operations.add_block(block);
-                Some(block.cycles)
+                operations.add_block(block, self.iterations);
+                Some(block.count_cycles(self.iterations) - block.constant_cycles)
             }
         }
     }

@@ -1,0 +1,386 @@
+//! Turns the lines of a linear block into words of the program that wait for nothing.
+
+use super::select::{Selected, select};
+use super::state::{Assembler, Datum, Extent, Format, PendingWord};
+use super::symbols::GLOBAL;
+use crate::diag::{Chain, Fail};
+use crate::expr::{Expr, Open, Value};
+use crate::isa::{Slot, Word};
+use crate::issue::{Scoreboard, WordTiming};
+use crate::program::SymbolKind;
+use crate::source::Span;
+use crate::syntax::{self, AllowedWarnings, Lexeme, Parser};
+use cp2_machine::Machine;
+use std::rc::Rc;
+
+/// A symbol that stands in a word in place of a number.
+#[derive(Clone, Debug)]
+pub(super) enum WordSymbol {
+    /// In place of the immediate.
+    Immediate(Rc<str>),
+    /// In place of the target of a branch.
+    Target(Rc<str>),
+}
+
+/// A line of a block.
+#[derive(Clone, Debug)]
+pub(super) enum BlockLine {
+    Word {
+        text: String,
+        place: (Span, Chain),
+        symbol: Option<WordSymbol>,
+    },
+    /// The hardware loop that the latest line with `{` began ends behind the word before. Where its iterations follow
+    /// one another, what they leave lands before the next begins.
+    End { one_by_one: bool },
+}
+
+impl BlockLine {
+    pub(super) fn word(text: String, place: (Span, Chain)) -> Self {
+        Self::Word {
+            text,
+            place,
+            symbol: None,
+        }
+    }
+
+    pub(super) fn branch(text: String, place: (Span, Chain), to: &Rc<str>) -> Self {
+        Self::with_symbol(text, place, WordSymbol::Target(to.clone()))
+    }
+
+    pub(super) fn with_symbol(text: String, place: (Span, Chain), symbol: WordSymbol) -> Self {
+        Self::Word {
+            text,
+            place,
+            symbol: Some(symbol),
+        }
+    }
+}
+
+/// A table of a block's constants, which is placed behind the data of the source.
+#[derive(Debug)]
+pub(super) struct ConstantTable {
+    /// Symbol of its address.
+    pub(super) label: Rc<str>,
+    pub(super) words: Vec<u32>,
+    pub(super) at: Span,
+    pub(super) chain: Chain,
+}
+
+/// A word of a block.
+#[derive(Clone, Debug)]
+struct PlacedWord {
+    insts: Vec<Selected>,
+    place: (Span, Chain),
+    /// Number of the line that it comes from; none of a word that only lets time pass.
+    line: Option<usize>,
+    opens: bool,
+    closes: bool,
+    /// True if it lies in the hardware loop.
+    looped: bool,
+    /// Symbol that it branches to.
+    target: Option<Rc<str>>,
+}
+
+/// The words of a block.
+#[derive(Clone, Debug)]
+pub(super) struct PlacedBlock {
+    words: Vec<PlacedWord>,
+    /// State of the machine behind every branch, with the symbol of its target.
+    behind_branches: Vec<(Rc<str>, Scoreboard, u64)>,
+    loop_setup: u64,
+    loop_back: u64,
+}
+
+impl PlacedBlock {
+    /// Parses the lines of a block that begins on an idle machine.
+    pub(super) fn parse(
+        asm: &Assembler<'_>,
+        lines: Vec<BlockLine>,
+        machine: &Machine,
+    ) -> Result<Self, Fail> {
+        Self::parse_from(asm, lines, machine, (Scoreboard::default(), 0))
+    }
+
+    /// Parses lines that are reached by the branch to a label in another block.
+    pub(super) fn parse_behind(
+        asm: &Assembler<'_>,
+        lines: Vec<BlockLine>,
+        machine: &Machine,
+        before: &Self,
+        label: &Rc<str>,
+    ) -> Result<Self, Fail> {
+        let mut states = before.behind_branches.iter();
+        let state = states.find(|(target, ..)| target == label);
+        let (board, now) =
+            state.map_or_else(Default::default, |(_, board, now)| (board.clone(), *now));
+        let now = now + machine.cp2.branch_penalty.0;
+        Self::parse_from(asm, lines, machine, (board, now))
+    }
+
+    fn parse_from(
+        asm: &Assembler<'_>,
+        lines: Vec<BlockLine>,
+        machine: &Machine,
+        (mut board, mut now): (Scoreboard, u64),
+    ) -> Result<Self, Fail> {
+        let mut placed = Self {
+            words: Vec::with_capacity(lines.len()),
+            behind_branches: Vec::new(),
+            loop_setup: machine.cp2.loop_setup.0,
+            loop_back: machine.cp2.loop_back.0,
+        };
+        let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
+        let mut looped = false;
+        for (number, line) in lines.into_iter().enumerate() {
+            let (text, place, symbol) = match line {
+                BlockLine::Word {
+                    text,
+                    place,
+                    symbol,
+                } => (text, place, symbol),
+                BlockLine::End { one_by_one } => {
+                    looped = false;
+                    // What the loop leaves has landed when it begins again, so that no iteration waits.
+                    while one_by_one && board.settled() > now {
+                        let place = placed
+                            .words
+                            .last()
+                            .map_or((Span::START, Chain::default()), |w| w.place);
+                        placed.push(&nop, place, None, true);
+                        now += 1;
+                    }
+                    if let Some(last) = placed.words.last_mut() {
+                        last.closes = true;
+                    }
+                    continue;
+                }
+            };
+            let target = match &symbol {
+                Some(WordSymbol::Target(label)) => Some(label.clone()),
+                _ => None,
+            };
+            let insts = parse_word(asm, &text, place, symbol)?;
+            let mut word = Word::NOP;
+            for selected in &insts {
+                match selected.inst.row().slot() {
+                    Slot::Arith => word.arith = selected.inst,
+                    Slot::Mem => word.mem = selected.inst,
+                }
+            }
+            let timing = WordTiming::new(&word, &machine.cp2);
+            let (at, _) = board.earliest(&timing, now);
+            for _ in now..at {
+                placed.push(&nop, place, None, looped);
+            }
+            board.issue(&timing, at);
+            now = at + 1;
+            let opens = insts.iter().any(|own| own.block);
+            placed.push(&insts, place, Some(number), looped);
+            if opens {
+                looped = true;
+                now += placed.loop_setup;
+            }
+            if let Some(target) = target {
+                let state = (target.clone(), board.clone(), now);
+                placed.behind_branches.push(state);
+                if let Some(word) = placed.words.last_mut() {
+                    word.target = Some(target);
+                }
+            }
+        }
+        Ok(placed)
+    }
+
+    fn push(
+        &mut self,
+        insts: &[Selected],
+        place: (Span, Chain),
+        line: Option<usize>,
+        looped: bool,
+    ) {
+        self.words.push(PlacedWord {
+            insts: insts.to_vec(),
+            place,
+            line,
+            opens: insts.iter().any(|own| own.block),
+            closes: false,
+            looped,
+            target: None,
+        });
+    }
+
+    /// Returns the cycles of so many turns of the hardware loop, if there is one.
+    pub(super) fn count_cycles(&self, turns: u64) -> u64 {
+        self.count_first_cycles(self.words.len(), turns)
+    }
+
+    /// Returns the cycles up to the branch to a label, the branch included, of so many turns of the hardware loop, if
+    /// that comes before it.
+    pub(super) fn count_cycles_to(&self, label: &Rc<str>, turns: u64) -> u64 {
+        let branch = self
+            .words
+            .iter()
+            .position(|word| word.target.as_ref() == Some(label));
+        self.count_first_cycles(branch.map_or(0, |branch| branch + 1), turns)
+    }
+
+    /// Returns the cycles of the first words, with so many turns of the hardware loop among them.
+    fn count_first_cycles(&self, words: usize, turns: u64) -> u64 {
+        let first = self.words.get(..words).unwrap_or(&self.words);
+        let looped = first.iter().filter(|word| word.looped).count() as u64;
+        let outside = first.len() as u64 - looped;
+        match turns {
+            turns if turns > 0 && looped > 0 => {
+                outside + self.loop_setup + turns * looped + (turns - 1) * self.loop_back
+            }
+            _ => outside,
+        }
+    }
+
+    /// Counts the words of the hardware loop.
+    pub(super) fn loop_words(&self) -> u64 {
+        self.words.iter().filter(|word| word.looped).count() as u64
+    }
+
+    /// Counts the words.
+    pub(super) fn words(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Counts the cycles of the words before a line.
+    pub(super) fn cycles_before(&self, line: usize) -> u64 {
+        let before = |word: &&PlacedWord| word.line.is_some_and(|own| own < line);
+        let last = self.words.iter().rposition(|word| before(&word));
+        last.map_or(0, |last| last as u64 + 1)
+    }
+}
+
+/// Parses a word that is given as text, with a symbol in place of a number.
+fn parse_word(
+    asm: &Assembler<'_>,
+    text: &str,
+    (at, _): (Span, Chain),
+    symbol: Option<WordSymbol>,
+) -> Result<Vec<Selected>, Fail> {
+    let lines = syntax::lines(at.file, text, |_| {});
+    let tokens: Vec<_> = lines.iter().flatten().map(Lexeme::token).collect();
+    let slots = Parser::new(&tokens, &asm.names, GLOBAL).word();
+    let slots = slots.map_err(|fail| Fail::new(fail.0.problem, at))?;
+    let mut insts = Vec::with_capacity(2);
+    for source in slots.insts {
+        let selected = select(source, asm.options.isa(), std::iter::empty());
+        let mut selected = selected.map_err(|fail| Fail::new(fail.0.problem, at))?;
+        selected.scheduled = true;
+        selected.at = at;
+        selected.mnemonic_at = at;
+        for part in [
+            &mut selected.value,
+            &mut selected.target,
+            &mut selected.offset,
+        ] {
+            if let Some((_, place)) = part {
+                *place = at;
+            }
+        }
+        insts.push(selected);
+    }
+    if let (Some(symbol), Some(first)) = (symbol, insts.first_mut()) {
+        let expr = |label: Rc<str>| Some((Expr::from(Open::Symbol(label, at)), at));
+        match symbol {
+            WordSymbol::Immediate(label) => first.value = expr(label),
+            WordSymbol::Target(label) => first.target = expr(label),
+        }
+    }
+    Ok(insts)
+}
+
+impl Assembler<'_> {
+    /// Appends the words of a block.
+    pub(super) fn append_block(&mut self, placed: PlacedBlock) {
+        let mut opened = None;
+        for word in placed.words {
+            let (at, chain) = word.place;
+            let pc = self.words.len();
+            if self.is_program_full(at, chain) {
+                return;
+            }
+            self.words.push(PendingWord {
+                insts: word.insts,
+                at,
+                chain,
+                allowed: AllowedWarnings::default(),
+                block_end: None,
+            });
+            if word.opens {
+                opened = Some(pc);
+            }
+            if word.closes {
+                if let Some(opener) = opened.take().and_then(|opener| self.words.get_mut(opener)) {
+                    opener.block_end = Some(pc);
+                }
+                self.scheduled_end = Some(pc);
+            }
+        }
+    }
+
+    /// Appends a word that does nothing.
+    pub(super) fn append_nop(&mut self, at: Span) -> Result<(), Fail> {
+        if self.is_program_full(at, Chain::default()) {
+            return Ok(());
+        }
+        let insts = parse_word(self, "nop", (at, Chain::default()), None)?;
+        self.words.push(PendingWord {
+            insts,
+            at,
+            chain: Chain::default(),
+            allowed: AllowedWarnings::default(),
+            block_end: None,
+        });
+        Ok(())
+    }
+
+    /// Gives the address of the next word to a symbol that no source can write.
+    pub(super) fn define_here(&mut self, label: Rc<str>) {
+        let pc = self.words.len() as i64;
+        self.names.define_hidden(label, SymbolKind::Program, pc);
+    }
+
+    /// Appends the loops for few iterations behind the program.
+    pub(super) fn place_pool(&mut self) {
+        for (label, placed) in std::mem::take(&mut self.pool) {
+            self.define_here(label);
+            self.append_block(placed);
+        }
+    }
+
+    /// Places the tables of constants behind the data of the source, and defines their addresses.
+    pub(super) fn place_constant_tables(&mut self) {
+        /// Alignment of a quad in bytes.
+        const QUAD: u64 = 16;
+        let mut end = self.extents.iter().map(|extent| extent.end).max();
+        for table in std::mem::take(&mut self.tables) {
+            let start = end.unwrap_or(0).next_multiple_of(QUAD);
+            for (index, &bits) in (0..).zip(&table.words) {
+                self.data.push(Datum {
+                    address: start + 4 * index,
+                    format: Format::Int,
+                    expr: Expr::Value(Value::Int(i64::from(bits))),
+                    at: table.at,
+                    chain: table.chain,
+                });
+            }
+            let last = start + 4 * table.words.len() as u64;
+            self.extents.push(Extent {
+                start,
+                end: last,
+                at: table.at,
+                chain: table.chain,
+            });
+            end = Some(last);
+            let address = start as i64;
+            self.names
+                .define_hidden(table.label, SymbolKind::Dmem, address);
+        }
+    }
+}

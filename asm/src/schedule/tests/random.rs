@@ -1,0 +1,304 @@
+//! Random bodies on random machines: every schedule does what the operations one after the other do.
+
+use super::super::check::check_placement;
+use super::super::{
+    DataOperand, DataPointer, DataValue, Dataflow, FreeRegisters, Iterations, PointerStep,
+    ScheduleRequest,
+};
+use super::replay::{assert_no_wait, define, replay};
+use DataOperand::{Hi, Lo, Pair, Quad, Whole};
+use cp2_machine::{Class, Cycles, Machine};
+use proptest::prelude::*;
+
+/// Choices for a random body; 0 where none are left, so that shorter lists are simpler bodies.
+struct Choices<'a>(std::slice::Iter<'a, u32>);
+
+impl Choices<'_> {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0.next().map_or(0, |&n| n as usize % limit.max(1))
+    }
+
+    fn chance(&mut self, one_in: usize) -> bool {
+        self.below(one_in) == 1
+    }
+}
+
+/// Registers that bodies write themselves or find: r56 .. r63.
+const FREE: u64 = (1 << 56) - 1;
+
+struct RandomBody<'a> {
+    flow: Dataflow,
+    choices: Choices<'a>,
+    pointers: Vec<DataPointer>,
+    quads: Vec<DataValue>,
+    pairs: Vec<DataOperand>,
+    /// A quad that the last operation computes and that others read in later iterations.
+    carried: DataValue,
+}
+
+impl RandomBody<'_> {
+    fn quad(&mut self) -> (DataOperand, usize) {
+        match self.choices.below(6) {
+            0 => (Quad(31), 0),
+            1 => (Quad(28), 0),
+            2 => (Whole(self.carried), 1 + self.choices.below(3)),
+            kind => {
+                let number = self.choices.below(self.quads.len());
+                let Some(&value) = self.quads.get(number) else {
+                    return (Quad(31), 0);
+                };
+                let distance = if kind == 3 { self.choices.below(4) } else { 0 };
+                (Whole(value), distance)
+            }
+        }
+    }
+
+    fn pair(&mut self) -> (DataOperand, usize) {
+        match self.choices.below(6) {
+            0 => (Pair(62), 0),
+            1 => (Pair(58), 0),
+            2 => match self.quad() {
+                (Whole(value), distance) => {
+                    let half = if self.choices.chance(2) { Hi } else { Lo };
+                    (half(value), distance)
+                }
+                _ => (Pair(56), 0),
+            },
+            kind => {
+                let number = self.choices.below(self.pairs.len());
+                let Some(&value) = self.pairs.get(number) else {
+                    return (Pair(62), 0);
+                };
+                let distance = if kind == 3 { self.choices.below(4) } else { 0 };
+                (value, distance)
+            }
+        }
+    }
+
+    fn op(&mut self, name: &'static str, defs: &[DataOperand], uses: &[(DataOperand, usize)]) {
+        let operands: Vec<DataOperand> = uses.iter().map(|&(operand, _)| operand).collect();
+        self.flow.op(name, defs, &operands);
+        self.set_distances(uses);
+    }
+
+    fn set_distances(&mut self, uses: &[(DataOperand, usize)]) {
+        for (number, &(operand, distance)) in uses.iter().enumerate() {
+            if operand.value().is_some() {
+                self.flow.read_earlier(number, distance as u32);
+            }
+        }
+    }
+
+    fn add(&mut self) {
+        let pointer = self.pointers[self.choices.below(self.pointers.len())];
+        match self.choices.below(10) {
+            0 => {
+                let value = self.flow.quad();
+                let offset = 16 * self.choices.below(4) as i64;
+                self.flow.load(Whole(value), pointer, offset);
+                self.quads.push(value);
+            }
+            1 => {
+                let value = Whole(self.flow.pair());
+                let offset = 16 * self.choices.below(4) as i64;
+                self.flow.load(value, pointer, offset);
+                self.pairs.push(value);
+            }
+            2 | 3 => {
+                let name = ["add", "mul"][self.choices.below(2)];
+                let uses = [self.quad(), self.quad()];
+                let value = self.flow.quad();
+                self.op(name, &[Whole(value)], &uses);
+                self.quads.push(value);
+            }
+            4 => {
+                let uses = [self.pair(), self.pair(), self.pair()];
+                let (one, other) = (self.flow.pair(), self.flow.pair());
+                self.op("bfly", &[Whole(one), Whole(other)], &uses);
+                self.pairs.extend([Whole(one), Whole(other)]);
+            }
+            5 => {
+                let value = self.flow.quad();
+                for half in [Lo, Hi] {
+                    let uses = [self.pair(), self.pair(), self.pair()];
+                    self.op("cmadd", &[half(value)], &uses);
+                }
+                self.quads.push(value);
+            }
+            6 => {
+                let uses = [self.quad(), self.quad(), self.quad()];
+                self.op("madd", &[Quad(28)], &uses);
+            }
+            7 => {
+                let uses = [self.pair()];
+                let register = [Pair(58), Pair(56)][self.choices.below(2)];
+                self.op("rcp", &[register], &uses);
+            }
+            8 => {
+                let used = self.pair();
+                let value = Whole(self.flow.pair());
+                self.op("rcp", &[value], &[used]);
+                self.pairs.push(value);
+            }
+            _ => {
+                let (used, offset) = if self.choices.chance(2) {
+                    (self.quad(), 16 * self.choices.below(4))
+                } else {
+                    (self.pair(), 16 * self.choices.below(4))
+                };
+                self.flow.store(used.0, pointer, offset as i64);
+                self.set_distances(&[used]);
+            }
+        }
+    }
+
+    /// Orders all accesses to the same places, one of which is a store.
+    fn order_accesses(&mut self) {
+        let accesses: Vec<_> = (self.flow.ops.iter().enumerate())
+            .filter_map(|(number, op)| {
+                let access = op.access?;
+                let pairs = if op.name.ends_with('q') { 2 } else { 1 };
+                Some((
+                    number,
+                    access.pointer,
+                    access.offset / 8,
+                    pairs,
+                    op.is_load(),
+                ))
+            })
+            .collect();
+        for &(one, pointer, first, pairs, load) in &accesses {
+            for &(other, through, begin, more, loads) in &accesses {
+                if through != pointer || load && loads {
+                    continue;
+                }
+                let step = match self.flow.pointers[pointer].1 {
+                    PointerStep::Bytes(bytes) => bytes / 8,
+                    _ => 1 << 20,
+                };
+                for (p, q) in (0..pairs).flat_map(|p| (0..more).map(move |q| (p, q))) {
+                    // The other access of the iteration `apart` later goes to the same place.
+                    let apart = first + p - begin - q;
+                    let same = if step == 0 {
+                        i64::from(apart != 0)
+                    } else {
+                        apart % step
+                    };
+                    let apart = if step == 0 { 0 } else { apart / step };
+                    if same == 0 && (apart > 0 || apart == 0 && one < other) {
+                        self.flow.order(one, other, apart as u32);
+                    }
+                    if same == 0 && step == 0 {
+                        self.flow.order(one, other, 1);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn make(choices: &[u32]) -> (Dataflow, FreeRegisters, Machine, Iterations) {
+    let mut choices = Choices(choices.iter());
+    let mut machine = Machine::builtin(["vm7", "vm9"][choices.below(2)]).unwrap();
+    for class in Class::ALL {
+        if choices.chance(2) && class != Class::Control {
+            machine.cp2.latency[class] = Cycles(1 + choices.below(9) as u64);
+        }
+        if choices.chance(5) {
+            machine.cp2.interval[class] = Cycles(1 + choices.below(4) as u64);
+        }
+    }
+    let free = match choices.below(3) {
+        0 => FREE,
+        1 => FREE & 0x0f3b_9ff1_7c6f_e7ff,
+        _ => FREE & 0xffff,
+    };
+    let iterations = match choices.below(3) {
+        0 => Iterations::Known(1 + choices.below(30) as u64),
+        kind => Iterations::Unknown {
+            at_least: 1,
+            multiple_of: [0, 1, 2, 6][choices.below(4)] * (kind as u64 - 1),
+        },
+    };
+    let mut flow = Dataflow::default();
+    let carried = flow.quad();
+    let pointers = (0..=choices.below(3) as u8).map(|number| {
+        let step = match choices.below(4) {
+            0 => PointerStep::Bytes(16),
+            1 => PointerStep::Bytes([-16, 0, 32, 48][choices.below(4)]),
+            2 => PointerStep::Modulo(4 + number),
+            _ => PointerStep::Table {
+                step: number,
+                table: 4 + number,
+                by: 14,
+                modulo: choices.chance(2),
+            },
+        };
+        flow.pointer(number, step)
+    });
+    let pointers = pointers.collect();
+    let mut body = RandomBody {
+        flow,
+        choices,
+        pointers,
+        quads: Vec::new(),
+        pairs: Vec::new(),
+        carried,
+    };
+    for _ in 0..=body.choices.below(16) {
+        body.add();
+    }
+    let uses = [body.quad(), body.quad()];
+    body.op("add", &[Whole(carried)], &uses);
+    if body.choices.chance(3) {
+        body.flow.keep(carried);
+    }
+    body.order_accesses();
+    (body.flow, FreeRegisters::new(free), machine, iterations)
+}
+
+/// Counts of iterations for which a schedule is carried out.
+fn counts(iterations: Iterations) -> Vec<u64> {
+    match iterations {
+        Iterations::Known(count) => vec![count],
+        Iterations::Unknown { multiple_of, .. } => (1..14)
+            .filter(|n| multiple_of == 0 || n % multiple_of == 0)
+            .collect(),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn schedules_do_what_their_operations_do(choices in prop::collection::vec(any::<u32>(), 0..200)) {
+        let (body, free, machine, iterations) = make(&choices);
+        let request = ScheduleRequest::new(free, iterations);
+        let (found, report) = body.schedule_best(&machine, &request);
+        prop_assert!(report.contradiction.is_none());
+        let Ok(schedule) = found else {
+            // Registers or copies are what lacks: some interval has room for all operations.
+            let last = report.refused.last().unwrap();
+            prop_assert!(last.refusal != super::super::IntervalRefusal::Slots, "{:?}", report.refused);
+            return Ok(());
+        };
+        prop_assert!(schedule.interval >= report.bound.cycles);
+        let placement = (&schedule.cycles[..], &schedule.steps[..], &schedule.last[..]);
+        prop_assert_eq!(check_placement(&body, &machine, schedule.interval, placement), Ok(()));
+        let bases = schedule.registers.base.iter().zip(&body.quads);
+        for (bases, &quad) in bases {
+            for &base in bases {
+                let width = if quad { 3 } else { 1 };
+                prop_assert_eq!(free.mask() >> base & width, width);
+            }
+        }
+        if let Iterations::Unknown { multiple_of: 1.., .. } = iterations {
+            let Iterations::Unknown { multiple_of, .. } = iterations else { unreachable!() };
+            prop_assert_eq!(multiple_of % u64::from(schedule.registers.unroll), 0);
+        }
+        for count in counts(iterations) {
+            prop_assert_eq!(replay(&schedule, count as i64), define(&body, count as i64));
+            assert_no_wait(&schedule, &machine, count);
+        }
+    }
+}
