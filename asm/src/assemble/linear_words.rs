@@ -35,6 +35,18 @@ struct Composer<'a> {
     label: Rc<str>,
     chain: Chain,
     schedules: Option<&'a ScheduleCache>,
+    /// Registers that the words write.
+    written: RegSet,
+}
+
+/// Registers that a block writes and does not say so: what follows must not need what they had before.
+#[derive(Debug)]
+pub(super) struct BlockWrites {
+    pub(super) name: Rc<str>,
+    pub(super) place: (Span, Chain),
+    pub(super) written: RegSet,
+    /// Address of the word behind the block.
+    pub(super) behind: usize,
 }
 
 /// A schedule with the dataflow that it is of.
@@ -68,6 +80,7 @@ impl Assembler<'_> {
             label: format!("constants@{number}").into(),
             chain: context.chain,
             schedules: self.options.schedules,
+            written: RegSet::EMPTY,
         };
         let first = self.words.len();
         let mut report = match block.count {
@@ -87,6 +100,14 @@ impl Assembler<'_> {
                 chain: block.chain,
             });
         }
+        let said = block.finals.iter().map(|own| own.register.regs());
+        let said = said.fold(RegSet::EMPTY, |set, regs| set | regs);
+        self.block_writes.push(BlockWrites {
+            name: block.name.clone(),
+            place: (block.at, block.chain),
+            written: RegSet(composer.written.0 & !said.0),
+            behind: self.words.len(),
+        });
         self.reports.push(report);
         Ok(())
     }
@@ -149,6 +170,7 @@ impl Composer<'_> {
             let placed = PlacedBlock::parse(asm, lines, self.machine)?;
             let base = placed.count_cycles(text.turns().unwrap_or(0));
             let constant_cycles = placed.cycles_before(constants);
+            self.written |= placed.list_written();
             asm.append_block(placed);
             return Ok(self.report(
                 &scheduled,
@@ -159,6 +181,7 @@ impl Composer<'_> {
         }
         let placed = PlacedBlock::parse(asm, lines, self.machine)?;
         let base = placed.count_cycles(0);
+        self.written |= placed.list_written();
         asm.append_block(placed);
         let formula = vec![CycleFormula::constant(base)];
         Ok(self.report(&scheduled, Some(0), 0, formula))
@@ -243,6 +266,7 @@ impl Composer<'_> {
             let plain = PlacedBlock::parse_behind(asm, lines, self.machine, &placed, &few)?;
             report.words += plain.words() as u64;
             report.cycles = self.count_plain(&placed, &plain, &few, outside);
+            self.written |= plain.list_written();
             asm.pool.push((few, plain));
         }
         let shape = (copies, placed.loop_words());
@@ -280,10 +304,12 @@ impl Composer<'_> {
         }
         let mut passed = passed.into_iter();
         if let Some((placed, _)) = passed.next() {
+            self.written |= placed.list_written();
             asm.append_block(placed);
         }
         asm.define_here(behind);
         for (remainder, (piece, _)) in (1..).zip(passed) {
+            self.written |= piece.list_written();
             asm.pool.push((rest(remainder), piece));
         }
         Ok(report)
