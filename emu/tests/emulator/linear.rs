@@ -122,7 +122,8 @@ fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw
         iterations: block.iterations.into(),
         ..Drawn::default()
     };
-    let assembly = match assembled(&write_program(block), machine) {
+    let written = write_program(block);
+    let assembly = match assembled(&written, machine) {
         Err(Flaw::Refused(text)) if text.contains("no software pipeline") => {
             drawn.unschedulable = 1;
             return Ok(drawn);
@@ -143,11 +144,9 @@ fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw
     let unread = block.reads_all();
     for warning in assembly.warnings.iter() {
         let text = warning.to_string();
-        let end = 1 + write_program(block)
-            .lines()
-            .position(|l| l == "behind:")
-            .unwrap();
-        let inside = (warning.at.line as usize) < end;
+        let line = |label: &str| written.lines().position(|line| line == label).unwrap();
+        let own = line("before:")..line("behind:");
+        let inside = own.contains(&(warning.at.line as usize - 1));
         let dead = matches!(
             warning.problem,
             Problem::RegisterUse {
@@ -249,23 +248,30 @@ fn shrink(mut block: Block, machine: &Arc<Machine>, seed: u64, flaw: Flaw) -> (B
 
 /// Checks the blocks of some seeds.
 fn check_blocks(seeds: std::ops::Range<u64>) -> Drawn {
-    let mut drawn = Drawn::default();
+    let (mut drawn, mut failed) = (Drawn::default(), 0);
+    let mut kinds: Vec<(std::mem::Discriminant<Flaw>, String)> = Vec::new();
     for seed in seeds {
         let (block, machine) = draw(seed);
         let machine = Arc::new(machine);
-        match check(&block, &machine, seed) {
-            Ok(own) => drawn.add(&own),
-            Err(flaw) => {
-                let (block, flaw) = shrink(block, &machine, seed, flaw);
-                panic!(
-                    "seed {seed}, {}: {flaw}\n{}\n; The definition:\n{}",
-                    machine.name,
-                    write_program(&block),
-                    write_definition(&block)
-                );
+        let flaw = match check(&block, &machine, seed) {
+            Ok(own) => {
+                drawn.add(&own);
+                continue;
             }
+            Err(flaw) => flaw,
+        };
+        failed += 1;
+        // One of each kind is shown.
+        if kinds.iter().all(|(kind, _)| *kind != flaw.kind()) {
+            let kind = flaw.kind();
+            let (block, flaw) = shrink(block, &machine, seed, flaw);
+            let texts = [write_program(&block), write_definition(&block)];
+            let text = texts.join("\n; The definition:\n");
+            kinds.push((kind, format!("seed {seed}, {}: {flaw}\n{text}", machine.name)));
         }
     }
+    let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
+    assert!(failed == 0, "{failed} blocks fail.\n{}", texts.join("\n"));
     drawn
 }
 

@@ -134,7 +134,7 @@ pub(super) fn write_program(block: &Block) -> String {
         writeln!(text, "    movi a14, {at}\n    ldq q{quad}, [a14]").unwrap();
     }
     if let Some(pair) = block.freed {
-        writeln!(text, "    lif r{pair}, 1.0 .allow unread").unwrap();
+        writeln!(text, "    lif r{pair}, 1.0 .allow register").unwrap();
     }
     writeln!(text, "    .rept {SETTLE}\n    nop\n    .endr").unwrap();
     text.push_str("before:\n");
