@@ -6,13 +6,13 @@ use super::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockOperand, BlockRegisters, BlockReport, CarriedPlace, ChosenRow, CycleFormula,
-    InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock, PlacementHint,
-    PointerBase, lower,
+    BlockCount, BlockOperand, BlockRegisters, BlockReport, BoundTerm, CarriedPlace, ChosenRow,
+    CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
+    PlacementHint, PointerBase, lower,
 };
 use crate::schedule::{
     FreeRegisters, Iterations, LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup,
-    ScheduleRequest, Unschedulable,
+    RefusedInterval, ScheduleReport, ScheduleRequest, Unschedulable,
 };
 use crate::source::Span;
 use crate::syntax::Register;
@@ -40,6 +40,8 @@ struct ScheduledBlock {
     schedule: ModuloSchedule,
     /// The least interval, in cycles.
     bound: u32,
+    terms: Vec<BoundTerm>,
+    refused: Vec<RefusedInterval>,
 }
 
 impl Assembler<'_> {
@@ -75,6 +77,7 @@ impl Assembler<'_> {
             } => composer.place_counted(self, register, (at_least, multiple_of), number)?,
         };
         report.words += (self.words.len() - first) as u64;
+        report.first_word = first;
         if !composer.table.is_empty() {
             self.tables.push(ConstantTable {
                 label: composer.label,
@@ -302,25 +305,25 @@ impl Composer<'_> {
         let lowered = self.lower(KeptValues::Copies)?;
         let free = FreeRegisters::new(lowered.free.pairs);
         let dataflow = &lowered.dataflow;
-        let mut bound = dataflow.least_interval(self.machine);
-        let found = match self.block.hint {
+        match self.block.hint {
             PlacementHint::Free => {
                 let mut request = ScheduleRequest::new(free, iterations);
                 request.least_interval = self.block.least_interval;
                 let (found, report) = dataflow.schedule_best(self.machine, &request);
-                bound = report.bound.cycles;
-                found
+                self.join(lowered, found, report)
             }
             PlacementHint::Written | PlacementHint::Spread => {
-                dataflow.schedule_or_stretch(self.machine, free)
+                let found = dataflow.schedule_or_stretch(self.machine, free);
+                let schedule = found.map_err(|refusal| self.refuse(refusal))?;
+                Ok(ScheduledBlock {
+                    bound: dataflow.least_interval(self.machine),
+                    terms: BoundTerm::list_slots(dataflow, self.machine),
+                    refused: Vec::new(),
+                    lowered,
+                    schedule,
+                })
             }
-        };
-        let schedule = found.map_err(|refusal| self.refuse(refusal))?;
-        Ok(ScheduledBlock {
-            lowered,
-            schedule,
-            bound,
-        })
+        }
     }
 
     /// Schedules one iteration as a straight line.
@@ -328,11 +331,28 @@ impl Composer<'_> {
         let lowered = self.lower(kept)?;
         let free = FreeRegisters::new(lowered.free.pairs);
         let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
+        self.join(lowered, found, report)
+    }
+
+    /// Joins what a search found with what it reports.
+    fn join(
+        &self,
+        lowered: LoweredBlock,
+        found: Result<ModuloSchedule, Unschedulable>,
+        report: ScheduleReport,
+    ) -> Result<ScheduledBlock, Fail> {
         let schedule = found.map_err(|refusal| self.refuse(refusal))?;
+        let place_of = |operation: usize| {
+            let index = lowered.origins.get(operation).copied().flatten()?;
+            let own = self.block.operations.get(index)?;
+            Some((own.at.file, own.at.line))
+        };
         Ok(ScheduledBlock {
-            lowered,
             schedule,
             bound: report.bound.cycles,
+            terms: BoundTerm::list(&report, place_of),
+            refused: report.refused,
+            lowered,
         })
     }
 
@@ -538,6 +558,9 @@ impl Composer<'_> {
             place: (self.block.at.file, self.block.at.line),
             interval: u64::from(schedule.interval()),
             bound: u64::from(scheduled.bound),
+            terms: scheduled.terms.clone(),
+            refused: scheduled.refused.clone(),
+            first_word: 0,
             iterations,
             classes: dataflow.classes(),
             arithmetic: dataflow.arithmetic() as u64,
