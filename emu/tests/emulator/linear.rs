@@ -267,7 +267,10 @@ fn check_blocks(seeds: std::ops::Range<u64>) -> Drawn {
             let (block, flaw) = shrink(block, &machine, seed, flaw);
             let texts = [write_program(&block), write_definition(&block)];
             let text = texts.join("\n; The definition:\n");
-            kinds.push((kind, format!("seed {seed}, {}: {flaw}\n{text}", machine.name)));
+            kinds.push((
+                kind,
+                format!("seed {seed}, {}: {flaw}\n{text}", machine.name),
+            ));
         }
     }
     let texts: Vec<String> = kinds.into_iter().map(|(_, text)| text).collect();
