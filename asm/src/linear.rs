@@ -17,5 +17,5 @@ pub(crate) use block::{
 pub(crate) use lower::{
     BlockRegisters, CarriedPlace, KeptValues, LackingRegisters, LoweredBlock, lower,
 };
-pub use report::{BlockReport, CycleFormula};
+pub use report::{BlockReport, BoundTerm, CycleFormula};
 pub(crate) use widths::ChosenRow;

@@ -5,7 +5,7 @@ use super::state::{Assembler, Datum, Extent, Format, PendingWord};
 use super::symbols::GLOBAL;
 use crate::diag::{Chain, Fail};
 use crate::expr::{Expr, Open, Value};
-use crate::isa::{Slot, Word};
+use crate::isa::{RegSet, Slot, Word};
 use crate::issue::{Scoreboard, WordTiming};
 use crate::program::SymbolKind;
 use crate::source::Span;
@@ -236,6 +236,14 @@ impl PlacedBlock {
             }
             _ => outside,
         }
+    }
+
+    /// Returns the registers that the words write.
+    pub(super) fn list_written(&self) -> RegSet {
+        let insts = self.words.iter().flat_map(|word| &word.insts);
+        insts.fold(RegSet::EMPTY, |set, own| {
+            set | own.inst.writes() | own.inst.address_write()
+        })
     }
 
     /// Counts the words of the hardware loop.

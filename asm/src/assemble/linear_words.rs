@@ -6,13 +6,13 @@ use super::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockOperand, BlockRegisters, BlockReport, CarriedPlace, ChosenRow, CycleFormula,
-    InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock, PlacementHint,
-    PointerBase, lower,
+    BlockCount, BlockOperand, BlockRegisters, BlockReport, BoundTerm, CarriedPlace, ChosenRow,
+    CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
+    PlacementHint, PointerBase, lower,
 };
 use crate::schedule::{
     Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopTurns, LoopWord,
-    ModuloSchedule, PointerSetup, ScheduleCache, ScheduleRequest, Unschedulable,
+    ModuloSchedule, PointerSetup, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
 };
 use crate::source::Span;
 use crate::syntax::Register;
@@ -35,6 +35,18 @@ struct Composer<'a> {
     label: Rc<str>,
     chain: Chain,
     schedules: Option<&'a ScheduleCache>,
+    /// Registers that the words write.
+    written: RegSet,
+}
+
+/// Registers that a block writes and does not say so: what follows must not need what they had before.
+#[derive(Debug)]
+pub(super) struct BlockWrites {
+    pub(super) name: Rc<str>,
+    pub(super) place: (Span, Chain),
+    pub(super) written: RegSet,
+    /// Address of the word behind the block.
+    pub(super) behind: usize,
 }
 
 /// A schedule with the dataflow that it is of.
@@ -43,6 +55,8 @@ struct ScheduledBlock {
     schedule: ModuloSchedule,
     /// The least interval, in cycles.
     bound: u32,
+    terms: Vec<BoundTerm>,
+    refused: Vec<RefusedInterval>,
 }
 
 impl Assembler<'_> {
@@ -68,6 +82,7 @@ impl Assembler<'_> {
             label: format!("constants@{number}").into(),
             chain: context.chain,
             schedules: self.options.schedules,
+            written: RegSet::EMPTY,
         };
         let first = self.words.len();
         let mut report = match block.count {
@@ -79,6 +94,7 @@ impl Assembler<'_> {
             } => composer.place_counted(self, register, (at_least, multiple_of), number)?,
         };
         report.words += (self.words.len() - first) as u64;
+        report.first_word = first;
         if !composer.table.is_empty() {
             self.tables.push(ConstantTable {
                 label: composer.label,
@@ -87,6 +103,14 @@ impl Assembler<'_> {
                 chain: block.chain,
             });
         }
+        let said = block.finals.iter().map(|own| own.register.regs());
+        let said = said.fold(RegSet::EMPTY, |set, regs| set | regs);
+        self.block_writes.push(BlockWrites {
+            name: block.name.clone(),
+            place: (block.at, block.chain),
+            written: RegSet(composer.written.0 & !said.0),
+            behind: self.words.len(),
+        });
         self.reports.push(report);
         Ok(())
     }
@@ -149,6 +173,7 @@ impl Composer<'_> {
             let placed = PlacedBlock::parse(asm, lines, self.machine)?;
             let base = placed.count_cycles(text.turns().unwrap_or(0));
             let constant_cycles = placed.cycles_before(constants);
+            self.written |= placed.list_written();
             asm.append_block(placed);
             return Ok(self.report(
                 &scheduled,
@@ -159,6 +184,7 @@ impl Composer<'_> {
         }
         let placed = PlacedBlock::parse(asm, lines, self.machine)?;
         let base = placed.count_cycles(0);
+        self.written |= placed.list_written();
         asm.append_block(placed);
         let formula = vec![CycleFormula::constant(base)];
         Ok(self.report(&scheduled, Some(0), 0, formula))
@@ -243,6 +269,7 @@ impl Composer<'_> {
             let plain = PlacedBlock::parse_behind(asm, lines, self.machine, &placed, &few)?;
             report.words += plain.words() as u64;
             report.cycles = self.count_plain(&placed, &plain, &few, outside);
+            self.written |= plain.list_written();
             asm.pool.push((few, plain));
         }
         let shape = (copies, placed.loop_words());
@@ -280,10 +307,12 @@ impl Composer<'_> {
         }
         let mut passed = passed.into_iter();
         if let Some((placed, _)) = passed.next() {
+            self.written |= placed.list_written();
             asm.append_block(placed);
         }
         asm.define_here(behind);
         for (remainder, (piece, _)) in (1..).zip(passed) {
+            self.written |= piece.list_written();
             asm.pool.push((rest(remainder), piece));
         }
         Ok(report)
@@ -385,19 +414,20 @@ impl Composer<'_> {
 
     /// Schedules the block as a loop whose iterations overlap.
     fn schedule(&self, iterations: Iterations) -> Result<ScheduledBlock, Fail> {
-        let lowered = self.lower(KeptValues::Copies)?;
+        let mut lowered = self.lower(KeptValues::Copies)?;
+        // The search begins at the interval that the block asks for.
+        let least = lowered.dataflow.least_interval(self.machine);
+        lowered.dataflow.spare = self.block.least_interval.saturating_sub(least) as usize;
         let free = FreeRegisters::new(lowered.free.pairs);
-        let mut request = ScheduleRequest::new(free, iterations);
-        request.least_interval = self.block.least_interval;
+        let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
         let kept = self.search(dataflow, &(request, true), || match self.block.hint {
             PlacementHint::Free => {
                 let (found, report) = dataflow.schedule_best(self.machine, &request);
-                (found, report.bound.cycles)
+                (found, Some(report))
             }
             PlacementHint::Written | PlacementHint::Spread => {
-                let bound = dataflow.least_interval(self.machine);
-                (dataflow.schedule_or_stretch(self.machine, free), bound)
+                (dataflow.schedule_or_stretch(self.machine, free), None)
             }
         });
         self.take_schedule(lowered, &kept)
@@ -410,7 +440,7 @@ impl Composer<'_> {
         let request = ScheduleRequest::new(free, Iterations::Known(1));
         let kept = self.search(&lowered.dataflow, &(request, false), || {
             let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
-            (found, report.bound.cycles)
+            (found, Some(report))
         });
         self.take_schedule(lowered, &kept)
     }
@@ -428,17 +458,36 @@ impl Composer<'_> {
         }
     }
 
-    /// Makes a scheduled block of the result of a search.
+    /// Joins what a search found with what it reports.
     fn take_schedule(
         &self,
         lowered: LoweredBlock,
-        (found, bound): &KeptSchedule,
+        (found, report): &KeptSchedule,
     ) -> Result<ScheduledBlock, Fail> {
         let schedule = found.clone().map_err(|refusal| self.refuse(refusal))?;
+        let place_of = |operation: usize| {
+            let index = lowered.origins.get(operation).copied().flatten()?;
+            let own = self.block.operations.get(index)?;
+            Some((own.at.file, own.at.line))
+        };
+        let (bound, terms, refused) = match report {
+            Some(report) => (
+                report.bound.cycles,
+                BoundTerm::list(report, place_of),
+                report.refused.clone(),
+            ),
+            None => (
+                lowered.dataflow.least_interval(self.machine),
+                BoundTerm::list_slots(&lowered.dataflow, self.machine),
+                Vec::new(),
+            ),
+        };
         Ok(ScheduledBlock {
-            lowered,
             schedule,
-            bound: *bound,
+            bound,
+            terms,
+            refused,
+            lowered,
         })
     }
 
@@ -654,6 +703,9 @@ impl Composer<'_> {
             place: (self.block.at.file, self.block.at.line),
             interval: u64::from(schedule.interval()),
             bound: u64::from(scheduled.bound),
+            terms: scheduled.terms.clone(),
+            refused: scheduled.refused.clone(),
+            first_word: 0,
             iterations,
             classes: dataflow.classes(),
             arithmetic: dataflow.arithmetic() as u64,

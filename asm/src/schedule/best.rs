@@ -10,7 +10,7 @@ use super::report::{
 };
 use super::search::Unschedulable;
 use super::starts::{SPREADING, Starts, order_by_results};
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 
 /// Starts of the search for each interval, by the number of operations up to which they are made.
 const STARTS: [(usize, u32); 4] = [(60, 40), (130, 24), (260, 10), (usize::MAX, 4)];
@@ -159,9 +159,14 @@ impl Search<'_> {
             });
             return Err(self.refuse(interval));
         };
+        // Results land before the end, steps of pointers too, and units are free again.
+        let update = latency(self.machine, Class::Scalar);
         let ops = self.graph.nodes.iter().zip(&candidate.found.0);
-        let lands =
-            ops.map(|(node, &at)| u32::try_from(node.latency.max(1)).map_or(at, |l| at + l));
+        let lands = ops.map(|(node, &at)| {
+            let update = if node.memory { update } else { 1 };
+            let latency = node.latency.max(node.busy).max(update);
+            u32::try_from(latency.max(1)).map_or(at, |latency| at.saturating_add(latency))
+        });
         let interval = lands.max().unwrap_or(1);
         Ok(self.finish(interval, candidate))
     }
