@@ -6,9 +6,9 @@ use super::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockOperand, BlockRegisters, BlockReport, BoundTerm, CarriedPlace, ChosenRow,
-    CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
-    PlacementHint, PointerBase, lower,
+    BlockCount, BlockOperand, BlockRegisters, BlockReport, BlockStep, BoundTerm, CarriedPlace,
+    ChosenRow, CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock,
+    LoweredBlock, PlacementHint, PointerBase, lower,
 };
 use crate::schedule::{
     Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopTurns, LoopWord,
@@ -756,6 +756,10 @@ impl LinearBlock {
             PointerBase::Register(scalar) => Some(Register::Scalar(scalar)),
             PointerBase::Address(_) => None,
         });
+        let steps = self.pointers.iter().filter_map(|own| match own.step {
+            BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
+            BlockStep::Bytes(_) => None,
+        });
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
             InitialSource::Words(_) => None,
@@ -765,7 +769,12 @@ impl LinearBlock {
             BlockCount::Once | BlockCount::Known(_) => None,
         };
         let finals = self.finals.iter().map(|own| own.register);
-        named.chain(bases).chain(initial).chain(count).chain(finals)
+        named
+            .chain(bases)
+            .chain(steps)
+            .chain(initial)
+            .chain(count)
+            .chain(finals)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Makes a dataflow of a block: values, constants in registers, pointers.
 
 use super::block::{
-    BlockOperand, BlockOperation, InitialSource, LinearBlock, PlacementHint, ValueUse, ValueWidth,
+    BlockOperand, BlockOperation, BlockStep, InitialSource, LinearBlock, PlacementHint, ValueUse,
+    ValueWidth,
 };
 use super::memory::MemoryOrder;
 use super::widths::ChosenRow;
@@ -247,7 +248,10 @@ impl Lowering {
             for (_, register) in registers.into_iter().flat_map(|own| &mut own.found) {
                 let address = self.lowered.free.take_address();
                 let address = address.ok_or(LackingRegisters::Addresses)?;
-                let step = PointerStep::Bytes(own.step);
+                let step = match own.step {
+                    BlockStep::Bytes(bytes) => PointerStep::Bytes(bytes),
+                    BlockStep::Register(register) => PointerStep::Register(register),
+                };
                 let pointer = self.lowered.dataflow.pointer(address, step);
                 self.lowered.pointers.push((pointer, index));
                 *register = Some(pointer);
@@ -477,6 +481,9 @@ impl Lowering {
                 dataflow.access(row.mnemonic, row.class, pointer, offset, &defs, &uses);
             }
             None => dataflow.operation((row.mnemonic, row.class), &defs, &uses, immediate),
+        }
+        if let Some(cycles) = row.own_latency() {
+            dataflow.set_latency(cycles);
         }
         for (operand, &distance) in distances.iter().enumerate() {
             if distance > 0 {
