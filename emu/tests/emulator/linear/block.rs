@@ -103,18 +103,35 @@ pub(super) struct Pointer {
     pub(super) step: i64,
 }
 
+/// Where a value before the first iteration is.
+#[derive(Clone, Debug)]
+pub(super) enum Initial {
+    /// A quad that is set before the block, or half of it.
+    Register {
+        quad: u8,
+        half: Option<u8>,
+    },
+    Numbers(Constant),
+}
+
+/// A register that gets a value behind the last iteration.
+#[derive(Clone, Debug)]
+pub(super) struct Final {
+    pub(super) quad: u8,
+    pub(super) half: Option<u8>,
+    pub(super) value: usize,
+}
+
 /// The number of iterations as the block says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Count {
     Known,
     /// In a register, with the numbers of `at least` and `multiple of`.
-    #[allow(dead_code, reason = "drawn as soon as blocks have such counts")]
     Register {
         least: u32,
         multiple: u32,
     },
     /// One, without a count.
-    #[allow(dead_code, reason = "drawn as soon as blocks have no count")]
     Straight,
 }
 
@@ -131,7 +148,10 @@ pub(super) struct Block {
     pub(super) operations: Vec<Operation>,
     pub(super) count: Count,
     pub(super) iterations: u32,
-    /// `.order` or `.spread`.
+    /// Values so many iterations before the first.
+    pub(super) initial: Vec<(usize, u32, Initial)>,
+    pub(super) finals: Vec<Final>,
+    /// `.order`, `.spread` or `.interval`.
     pub(super) hint: Option<&'static str>,
     /// True if the block says that its pointers are apart.
     pub(super) apart: bool,
@@ -142,8 +162,6 @@ pub(super) struct Block {
 /// An access of an iteration.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    pub(super) operation: usize,
-    pub(super) iteration: u32,
     pub(super) pointer: usize,
     pub(super) place: i64,
     pub(super) bytes: i64,
@@ -155,13 +173,11 @@ impl Block {
     pub(super) fn accesses(&self) -> Vec<Access> {
         let mut all = Vec::new();
         for iteration in 0..self.iterations {
-            for (operation, own) in self.operations.iter().enumerate() {
+            for own in &self.operations {
                 if let Some((pointer, offset, bytes, stores)) = own.access() {
                     let at = &self.pointers[pointer];
                     let start = self.bases[at.base].1 + at.bytes;
                     all.push(Access {
-                        operation,
-                        iteration,
                         pointer,
                         place: start + offset + i64::from(iteration) * at.step,
                         bytes,
@@ -204,6 +220,9 @@ impl Block {
             let mut results = own.results().peekable();
             results.peek().is_none()
                 || results.any(|(value, half)| {
+                    if self.finals.iter().any(|last| last.value == value) {
+                        return true;
+                    }
                     let reads = self.operations.iter().flat_map(Operation::reads);
                     let mut own = reads.filter(|read| read.0 == value);
                     own.any(|(_, read, _)| read.is_none() || half.is_none() || read == half)
@@ -218,11 +237,6 @@ impl Block {
         own.map(|read| read.2).max().unwrap_or(0)
     }
 
-    /// True if wherever two accesses meet, a load comes first.
-    pub(super) fn loads_first(&self) -> bool {
-        self.meetings().iter().all(|(first, _)| !first.stores)
-    }
-
     /// Returns the blocks that have one thing less.
     pub(super) fn smaller(&self) -> Vec<Self> {
         let mut all = Vec::new();
@@ -231,17 +245,25 @@ impl Block {
             change(&mut block);
             all.push(block);
         };
+        let known = self.count == Count::Known;
         for iterations in [self.iterations / 2, self.iterations.saturating_sub(1)] {
-            if iterations < self.iterations {
+            if known && iterations < self.iterations {
                 change(&|block| block.iterations = iterations);
             }
         }
-        let reads: Vec<usize> = (self.operations.iter())
-            .flat_map(|own| own.reads().map(|read| read.0))
+        let reads = self.operations.iter().flat_map(Operation::reads);
+        let reads = reads.map(|read| read.0);
+        let reads: Vec<usize> = reads
+            .chain(self.finals.iter().map(|last| last.value))
             .collect();
         for index in (0..self.operations.len()).rev() {
-            let mut results = self.operations[index].results();
-            if results.all(|(value, half)| half.is_none() && !reads.contains(&value)) {
+            let own: Vec<usize> = self.operations[index].results().map(|own| own.0).collect();
+            let computed = |value: &usize| {
+                let computing = |other: &&Operation| other.results().any(|own| own.0 == *value);
+                self.operations.iter().filter(computing).count()
+            };
+            let unread = own.iter().all(|value| !reads.contains(value));
+            if unread && own.iter().all(|value| computed(value) == 1) {
                 change(&|block| {
                     block.operations.remove(index);
                 });
@@ -249,6 +271,11 @@ impl Block {
         }
         if self.operations.iter().any(|own| own.phase.is_some()) {
             change(&|block| block.operations.iter_mut().for_each(|own| own.phase = None));
+        }
+        for index in 0..self.finals.len() {
+            change(&|block| {
+                block.finals.remove(index);
+            });
         }
         if self.hint.is_some() {
             change(&|block| block.hint = None);

@@ -1,12 +1,13 @@
 //! Draws linear blocks and machines from a seed.
 
-use super::block::{Block, Constant, Count, DATA, Operand, Operation, Pointer, Value};
+use super::block::{
+    Block, Constant, Count, DATA, Final, Initial, Operand, Operation, Pointer, Value,
+};
 use cp2_asm::isa::{Form, Kind, Op, Role, Slot};
 use cp2_machine::{Class, ClassMap, Cycles, Extensions, Machine};
 
-/// What is drawn only where the assembler has it.
-pub(super) const ORDERED_MEMORY: bool = false;
-pub(super) const MIXED_SIZES: bool = true;
+/// Most iterations after which a value is read.
+const FURTHEST: i64 = 3;
 
 /// Numbers from a seed: SplitMix64.
 pub(super) struct Random(u64);
@@ -139,6 +140,16 @@ fn has_quad_row(op: Op) -> bool {
     })
 }
 
+/// Hints about the placement of operations.
+const HINTS: [Option<&str>; 6] = [
+    None,
+    None,
+    None,
+    Some(".order"),
+    Some(".spread"),
+    Some(".interval 24"),
+];
+
 struct Drawing<'a> {
     random: &'a mut Random,
     block: Block,
@@ -165,7 +176,9 @@ pub(super) fn draw_block(random: &mut Random, machine: &Machine) -> Block {
         operations: Vec::new(),
         count: Count::Known,
         iterations: iterations as u32,
-        hint: random.pick(&[None, None, None, Some(".order"), Some(".spread")]),
+        initial: Vec::new(),
+        finals: Vec::new(),
+        hint: random.pick(&HINTS),
         apart: false,
         freed: random.once_in(8).then_some(3),
     };
@@ -179,6 +192,13 @@ pub(super) fn draw_block(random: &mut Random, machine: &Machine) -> Block {
     drawing.declare(machine);
     drawing.compute(machine);
     drawing.finish();
+    drawing.count();
+    if drawing.block.count != Count::Straight && drawing.random.once_in(2) {
+        drawing.carry();
+    }
+    if drawing.random.once_in(2) {
+        drawing.keep();
+    }
     drawing.place_pointers();
     let Drawing {
         random, mut block, ..
@@ -195,8 +215,11 @@ impl Drawing<'_> {
             self.block.constants.push(constant);
         }
         let last = machine.cp2.registers as u8 / 2 - 1;
-        for n in 0..self.random.below(3) as u8 {
-            self.block.registers.push(last - n);
+        for _ in 0..self.random.below(4) {
+            let quad = self.random.range(0, last.into()) as u8;
+            if !self.block.registers.contains(&quad) && quad != 1 {
+                self.block.registers.push(quad);
+            }
         }
         let bases = 1 + self.random.below(3);
         for n in 0..bases {
@@ -311,7 +334,7 @@ impl Drawing<'_> {
         // Sources come first: an operation does not read its own results.
         for (place, o) in form.iter().enumerate().filter(|(_, o)| !o.role.writes()) {
             operands[place] = match o.kind {
-                Kind::Pair if !halves => self.pair(op)?,
+                Kind::Pair if !halves => self.pair()?,
                 Kind::Pair | Kind::Quad => self.quad()?,
                 Kind::Mem { bytes, align } => self.address(i64::from(bytes), i64::from(align))?,
                 Kind::Imm { signed, min } => {
@@ -397,7 +420,7 @@ impl Drawing<'_> {
     }
 
     /// Draws a pair to read.
-    fn pair(&mut self, op: Op) -> Option<Operand> {
+    fn pair(&mut self) -> Option<Operand> {
         let mut found = Vec::new();
         for (value, (own, defined)) in self.block.values.iter().zip(&self.defined).enumerate() {
             let of = |half| Operand::Value {
@@ -419,7 +442,7 @@ impl Drawing<'_> {
         }
         for (index, own) in self.block.constants.iter().enumerate() {
             let same = own.words[..2] == own.words[2..];
-            let whole = (same && op.row().form != Form::PairOfQuad).then_some(None);
+            let whole = same.then_some(None);
             let halves = [Some(0), Some(1)].into_iter().chain(whole);
             found.extend(halves.map(|half| Operand::Constant { index, half }));
         }
@@ -456,10 +479,7 @@ impl Drawing<'_> {
 
     /// Draws the place of an access.
     fn address(&mut self, bytes: i64, align: i64) -> Option<Operand> {
-        let fits = |pointer: &usize| match MIXED_SIZES {
-            true => self.units[*pointer] % align == 0,
-            false => self.units[*pointer] == align,
-        };
+        let fits = |pointer: &usize| self.units[*pointer] % align == 0;
         let pointers: Vec<usize> = (0..self.units.len()).filter(fits).collect();
         if pointers.is_empty() {
             return None;
@@ -475,7 +495,7 @@ impl Drawing<'_> {
     fn finish(&mut self) {
         while let Some(value) = self.half_open() {
             let half = u8::from(self.defined[value][0]);
-            let Some(source) = self.pair(Op::MovP) else {
+            let Some(source) = self.pair() else {
                 break;
             };
             self.defined[value] = [true; 2];
@@ -517,6 +537,86 @@ impl Drawing<'_> {
             operands,
             phase: None,
         });
+    }
+
+    /// Draws how the block says its number of iterations.
+    fn count(&mut self) {
+        let block = &mut self.block;
+        block.count = match self.random.below(4) {
+            0 => {
+                block.iterations = 1;
+                Count::Straight
+            }
+            1 => {
+                let multiple = self.random.pick(&[1, 1, 2, 3, 4, 8]);
+                block.iterations = block.iterations.next_multiple_of(multiple);
+                let least = self.random.below(block.iterations as usize + 1) as u32;
+                Count::Register {
+                    least: self.random.pick(&[0, least, block.iterations]),
+                    multiple,
+                }
+            }
+            _ => Count::Known,
+        };
+    }
+
+    /// Lets operations read values of earlier iterations.
+    fn carry(&mut self) {
+        let mut changed = Vec::new();
+        for (index, own) in self.block.operations.iter().enumerate() {
+            for (place, (operand, kind, written)) in own.kinds().enumerate() {
+                let reads = !written && matches!(operand, Operand::Value { .. });
+                if !reads || !self.random.once_in(4) {
+                    continue;
+                }
+                let quad = kind == Kind::Quad || own.halves;
+                let found: Vec<(usize, Option<u8>)> = (self.block.values.iter().enumerate())
+                    .flat_map(|(value, own)| match (own.quad, quad) {
+                        (true, true) | (false, false) => vec![(value, None)],
+                        (true, false) => vec![(value, Some(0)), (value, Some(1))],
+                        (false, true) => Vec::new(),
+                    })
+                    .collect();
+                let (value, half) = self.random.pick(&found);
+                let back = self.random.range(1, FURTHEST) as u32;
+                let back = if self.random.once_in(2) { 1 } else { back };
+                changed.push((index, place, Operand::Value { value, half, back }));
+            }
+        }
+        for (index, place, operand) in changed {
+            if let Operand::Value { value, .. } = operand {
+                self.block.values[value].declared |= !self.block.values[value].quad;
+            }
+            self.block.operations[index].operands[place] = operand;
+        }
+        for value in 0..self.block.values.len() {
+            for back in 1..=self.block.furthest(value) {
+                let registers = self.block.registers.clone();
+                let initial = if registers.is_empty() || self.random.once_in(3) {
+                    Initial::Numbers(self.constant())
+                } else {
+                    let half = self.random.below(2) as u8;
+                    Initial::Register {
+                        quad: self.random.pick(&registers),
+                        half: (!self.block.values[value].quad).then_some(half),
+                    }
+                };
+                self.block.initial.push((value, back, initial));
+            }
+        }
+    }
+
+    /// Lets registers get values behind the last iteration.
+    fn keep(&mut self) {
+        for quad in self.block.registers.clone() {
+            let value = self.random.below(self.block.values.len());
+            let Some(own) = self.block.values.get_mut(value) else {
+                continue;
+            };
+            let half = (!own.quad).then_some(self.random.below(2) as u8);
+            own.declared |= !own.quad;
+            self.block.finals.push(Final { quad, half, value });
+        }
     }
 
     /// Draws the addresses of the bases so that no access leaves the data.

@@ -1,6 +1,6 @@
 //! Writes a block as linear assembly, and its definition: one operation after the other.
 
-use super::block::{Block, Count, DATA, Operand, Operation};
+use super::block::{Block, Count, DATA, Initial, Operand, Operation};
 use cp2_asm::isa::{Kind, Row};
 use std::fmt::Write;
 
@@ -36,6 +36,14 @@ fn half_of(name: &str, half: Option<u8>) -> String {
     }
 }
 
+/// Returns the name of a quad, or of the pair that is half of it.
+fn register_name(quad: u8, half: Option<u8>) -> String {
+    match half {
+        Some(half) => format!("r{}", 2 * quad + half),
+        None => format!("q{quad}"),
+    }
+}
+
 fn operand(operand: &Operand, align: i64) -> String {
     match operand {
         Operand::Value { value, half, back } => {
@@ -48,7 +56,7 @@ fn operand(operand: &Operand, align: i64) -> String {
         Operand::Constant { index, half } => half_of(&format!("K{index}"), *half),
         Operand::Register { quad, half } => match half {
             // Both ways to write a half.
-            Some(half) if quad % 2 == 0 => format!("r{}", 2 * quad + half),
+            Some(_) if quad % 2 == 0 => register_name(*quad, *half),
             _ => half_of(&format!("q{quad}"), *half),
         },
         Operand::Number(text) => text.clone(),
@@ -107,6 +115,17 @@ pub(super) fn write_linear(block: &Block) -> String {
             writeln!(text, "    .pair {}", name(value)).unwrap();
         }
     }
+    for (value, back, initial) in &block.initial {
+        let source = match initial {
+            Initial::Register { quad, half } => register_name(*quad, *half),
+            Initial::Numbers(constant) => constant.text.clone(),
+        };
+        writeln!(text, "    .before {}@{back} = {source}", name(*value)).unwrap();
+    }
+    for last in &block.finals {
+        let register = register_name(last.quad, last.half);
+        writeln!(text, "    .after {register} = {}", name(last.value)).unwrap();
+    }
     for own in &block.operations {
         if let Some(phase) = own.phase {
             writeln!(text, "    .phase {phase}, 8").unwrap();
@@ -133,6 +152,7 @@ pub(super) fn write_program(block: &Block) -> String {
         let at = REGISTERS + QUAD * i64::from(quad);
         writeln!(text, "    movi a14, {at}\n    ldq q{quad}, [a14]").unwrap();
     }
+    writeln!(text, "    movi c15, {}", block.iterations).unwrap();
     if let Some(pair) = block.freed {
         writeln!(text, "    lif r{pair}, 1.0 .allow register").unwrap();
     }
@@ -145,15 +165,18 @@ pub(super) fn write_program(block: &Block) -> String {
         writeln!(text, "    movi a14, {at}\n    stq q{quad}, [a14]").unwrap();
     }
     // The registers that pointers begin at have not changed.
-    for (index, (name, place)) in block.bases.iter().enumerate() {
+    for (name, place) in &block.bases {
         writeln!(text, "    movi s0, {place}\n    sub c0, s0, {name}").unwrap();
-        writeln!(text, "    bnz c0, changed{index}").unwrap();
+        text.push_str("    bnz c0, changed\n");
     }
-    text.push_str("    stop\n");
-    for index in 0..block.bases.len() {
-        writeln!(text, "changed{index}:\n    wait {index}").unwrap();
-    }
-    text.push_str("    stop\n");
+    writeln!(
+        text,
+        "    movi s0, {}\n    sub c0, s0, c15",
+        block.iterations
+    )
+    .unwrap();
+    text.push_str("    bnz c0, changed\n    stop\n");
+    text.push_str("changed:\n    wait 0\nlast:\n    stop\n");
     text
 }
 
@@ -176,9 +199,10 @@ pub(super) fn write_definition(block: &Block) -> String {
         )
         .unwrap();
     }
+    let slots = Slots::new(block);
+    slots.begin(block, &mut text);
     if block.iterations > 0 {
         writeln!(text, "    loop {} {{", block.iterations).unwrap();
-        let slots = Slots::new(block);
         for own in &block.operations {
             if own.halves {
                 write_operation(own, &slots, Some(0), &mut text);
@@ -191,8 +215,7 @@ pub(super) fn write_definition(block: &Block) -> String {
         for value in 0..block.values.len() {
             for back in (1..=block.furthest(value)).rev() {
                 let (from, to) = (slots.value(value, back - 1), slots.value(value, back));
-                writeln!(text, "    movi a0, {from}\n    ldq q0, [a0]").unwrap();
-                writeln!(text, "    movi a0, {to}\n    stq q0, [a0]").unwrap();
+                copy(from, to, true, &mut text);
             }
         }
         for index in 0..block.pointers.len() {
@@ -202,11 +225,25 @@ pub(super) fn write_definition(block: &Block) -> String {
     }
     for &quad in &block.registers {
         let [from, to] = [REGISTERS, RESULTS].map(|at| at + QUAD * i64::from(quad));
-        writeln!(text, "    movi a0, {from}\n    ldq q0, [a0]").unwrap();
-        writeln!(text, "    movi a0, {to}\n    stq q0, [a0]").unwrap();
+        copy(from, to, true, &mut text);
+    }
+    for last in &block.finals {
+        let from = slots.value(last.value, block.furthest(last.value).min(1));
+        let to = RESULTS + QUAD * i64::from(last.quad) + 8 * i64::from(last.half.unwrap_or(0));
+        copy(from, to, last.half.is_none(), &mut text);
     }
     text.push_str("    stop\n");
     text
+}
+
+/// Writes the copy of a quad or a pair.
+fn copy(from: i64, to: i64, quad: bool, text: &mut String) {
+    let (load, store, register) = match quad {
+        true => ("ldq", "stq", "q0"),
+        false => ("ldp", "stp", "r0"),
+    };
+    writeln!(text, "    movi a0, {from}\n    {load} {register}, [a0]").unwrap();
+    writeln!(text, "    movi a0, {to}\n    {store} {register}, [a0]").unwrap();
 }
 
 /// Places of values in DMEM: those of the iterations before lie behind the newest.
@@ -221,6 +258,28 @@ impl Slots {
             own
         };
         Self((0..block.values.len()).map(place).collect())
+    }
+
+    /// Writes what the places hold before the first iteration: the values that the block gives, and of those that
+    /// registers get behind the last iteration what these have.
+    fn begin(&self, block: &Block, text: &mut String) {
+        let half = |half: Option<u8>| 8 * i64::from(half.unwrap_or(0));
+        for last in &block.finals {
+            let from = REGISTERS + QUAD * i64::from(last.quad) + half(last.half);
+            if block.furthest(last.value) == 0 && block.iterations == 0 {
+                copy(from, self.value(last.value, 0), last.half.is_none(), text);
+            }
+        }
+        for (number, (value, back, initial)) in block.initial.iter().enumerate() {
+            let from = match initial {
+                Initial::Register { quad, half: own } => {
+                    REGISTERS + QUAD * i64::from(*quad) + half(*own)
+                }
+                Initial::Numbers(_) => CONSTANTS + QUAD * (block.constants.len() + number) as i64,
+            };
+            let to = self.value(*value, *back);
+            copy(from, to, block.values[*value].quad, text);
+        }
     }
 
     fn value(&self, value: usize, back: u32) -> i64 {
