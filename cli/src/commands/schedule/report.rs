@@ -2,7 +2,7 @@
 
 use super::ScheduledProgram;
 use crate::table::{Align, TextTable};
-use cp2_asm::schedule::{RefusedInterval, ScheduleLimit};
+use cp2_asm::schedule::{IntervalRefusal, RefusedInterval, ScheduleLimit};
 use cp2_asm::{BlockReport, BoundTerm, CycleFormula, Line, Program};
 use serde_json::{Value, json};
 
@@ -44,8 +44,9 @@ pub(super) fn text(programs: &[ScheduledProgram]) -> String {
 
 /// Adds the rows of a block: one for each range of counts.
 fn add_rows(table: &mut TextTable, block: &BlockReport, program: &Program, machine: &str) {
-    for (index, formula) in block.cycles.iter().enumerate() {
-        let next = block.cycles.get(index + 1);
+    let formulas = list_formulas(block);
+    for (index, formula) in formulas.iter().enumerate() {
+        let next = formulas.get(index + 1);
         let cycles = describe_formula(block, formula, next);
         if index > 0 {
             let mut cells = COLUMNS.map(|_| String::new());
@@ -71,6 +72,16 @@ fn add_rows(table: &mut TextTable, block: &BlockReport, program: &Program, machi
             cycles,
         ]);
     }
+}
+
+/// Lists the formulas of a block that hold for some count: each up to the next one's least.
+fn list_formulas(block: &BlockReport) -> Vec<CycleFormula> {
+    let mut formulas: Vec<CycleFormula> = Vec::new();
+    for formula in &block.cycles {
+        formulas.retain(|before| before.from < formula.from);
+        formulas.push(*formula);
+    }
+    formulas
 }
 
 /// Returns `file:line`.
@@ -131,10 +142,18 @@ fn describe_refused(refused: &RefusedInterval) -> String {
         1 => "1 copy".to_owned(),
         copies => format!("{copies} copies"),
     };
-    format!(
-        "interval {} with {copies}: {}",
-        refused.interval, refused.refusal
-    )
+    let reason = describe_reason(refused);
+    format!("interval {} with {copies}: {reason}", refused.interval)
+}
+
+/// Returns the reason why an interval was refused.
+fn describe_reason(refused: &RefusedInterval) -> String {
+    match refused.refusal {
+        IntervalRefusal::Dependences => {
+            "a value comes back too soon, or lives too long for its copies".to_owned()
+        }
+        IntervalRefusal::Slots | IntervalRefusal::Registers { .. } => refused.refusal.to_string(),
+    }
 }
 
 /// Returns the reports as JSON.
@@ -163,10 +182,10 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
         json!({
             "interval": own.interval,
             "copies": own.copies,
-            "reason": own.refusal.to_string(),
+            "reason": describe_reason(own),
         })
     });
-    let cycles = block.cycles.iter().map(|formula| {
+    let cycles = list_formulas(block).into_iter().map(|formula| {
         json!({
             "from": formula.from,
             "base": formula.base,
@@ -197,6 +216,7 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
 mod tests {
     use super::*;
     use cp2_asm::{Options, Source, assemble};
+    use cp2_machine::Machine;
 
     /// Formulas say the cycles of their range, and no count is in two ranges.
     #[test]
@@ -215,7 +235,7 @@ mod tests {
         };
         let assembly = assemble(&Source::new("k.s", text), &options).unwrap();
         let block = &assembly.blocks[0];
-        let cycles = &block.cycles;
+        let cycles = list_formulas(block);
         let last = cycles.last().unwrap();
         let shown = describe_formula(block, last, None);
         let (slope, rest) = shown.split_once(" n ").unwrap();
@@ -226,10 +246,8 @@ mod tests {
             let said = number(slope) * n as i64 + number(constant);
             assert_eq!(said as u64, block.count_cycles(n), "{shown}, n = {n}");
         }
-        assert!(cycles.len() > 1 && cycles.is_sorted_by_key(|own| own.from));
+        assert!(cycles.len() > 1 && cycles.is_sorted_by(|a, b| a.from < b.from));
         let first = describe_formula(block, &cycles[0], cycles.get(1));
         assert!(first.ends_with("for n = 0"), "{first}");
     }
-
-    use cp2_machine::Machine;
 }
