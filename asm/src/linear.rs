@@ -5,8 +5,10 @@
 //! and [`lower`] makes a [`Dataflow`](crate::schedule::Dataflow) of it for the scheduler.
 
 mod block;
+mod carried_values;
 mod lower;
 mod memory;
+mod pointer_registers;
 mod report;
 mod widths;
 
