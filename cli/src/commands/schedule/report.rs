@@ -6,6 +6,8 @@ use cp2_asm::schedule::{IntervalRefusal, RefusedInterval, ScheduleLimit};
 use cp2_asm::{BlockReport, BoundTerm, CycleFormula, Line, Program};
 use serde_json::{Value, json};
 
+/// Most intervals tried in vain that the text shows of a block.
+const SHOWN_INTERVALS: usize = 4;
 /// Columns of the table.
 const COLUMNS: [(&str, Align); 10] = [
     ("block", Align::Left),
@@ -34,9 +36,7 @@ pub(super) fn text(programs: &[ScheduledProgram]) -> String {
             add_rows(&mut table, block, &own.assembly.program, machine);
             let bound = list_terms(block, &own.assembly.program);
             details += &format!("{} on {machine}: bound {bound}\n", block.name);
-            for refused in &block.refused {
-                details += &format!("  {}\n", describe_refused(refused));
-            }
+            details += &list_refused(&block.refused);
         }
     }
     format!("{table}\n{details}")
@@ -136,14 +136,34 @@ fn list_terms(block: &BlockReport, program: &Program) -> String {
     format!("{}: {}", block.bound, terms.join(", "))
 }
 
-/// Returns the reason why an interval was refused as text.
+/// Returns the intervals that were tried in vain, a line for each of the first.
+fn list_refused(refused: &[RefusedInterval]) -> String {
+    let mut lines: Vec<(u32, Vec<String>)> = Vec::new();
+    for own in refused {
+        let reason = describe_refused(own);
+        match lines.last_mut().filter(|last| last.0 == own.interval) {
+            Some((_, reasons)) => reasons.push(reason),
+            None => lines.push((own.interval, vec![reason])),
+        }
+    }
+    let mut text = String::new();
+    for (interval, reasons) in lines.iter().take(SHOWN_INTERVALS) {
+        text += &format!("  interval {interval}: {}\n", reasons.join("; "));
+    }
+    if let (Some((last, _)), true) = (lines.last(), lines.len() > SHOWN_INTERVALS) {
+        let more = lines.len() - SHOWN_INTERVALS;
+        text += &format!("  and {more} more, up to interval {last}: --json has all\n");
+    }
+    text
+}
+
+/// Returns the reason why an interval was refused as text, with the copies that were tried.
 fn describe_refused(refused: &RefusedInterval) -> String {
     let copies = match refused.copies {
         1 => "1 copy".to_owned(),
         copies => format!("{copies} copies"),
     };
-    let reason = describe_reason(refused);
-    format!("interval {} with {copies}: {reason}", refused.interval)
+    format!("with {copies} {}", describe_reason(refused))
 }
 
 /// Returns the reason why an interval was refused.
