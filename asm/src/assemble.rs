@@ -41,6 +41,7 @@ pub(crate) use select::describe_row;
 use crate::diag::Diagnostics;
 use crate::expr::Value;
 use crate::isa::{Isa, Slot, Word};
+use crate::schedule::ScheduleCache;
 use crate::source::Source;
 use crate::syntax::{self, Parser};
 use cp2_machine::Machine;
@@ -78,6 +79,8 @@ pub struct Options<'a> {
     /// assert_eq!(assemble(&source, &options).unwrap().program.words.len(), 2);
     /// ```
     pub include: Option<&'a dyn Include>,
+    /// Schedules of linear blocks that are kept from one program to the next. The program is the same without.
+    pub schedules: Option<&'a ScheduleCache>,
 }
 
 impl Options<'_> {

@@ -11,7 +11,7 @@ mod report;
 mod widths;
 
 pub(crate) use block::{
-    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, FinalValue,
+    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, BlockStep, FinalValue,
     InitialSource, InitialValue, LinearBlock, PlacementHint, PointerBase, ValueUse, ValueWidth,
 };
 pub(crate) use lower::{

@@ -14,6 +14,7 @@
 //! machine's tables.
 
 mod best;
+mod cache;
 mod check;
 mod dataflow;
 mod dependence;
@@ -31,6 +32,8 @@ mod swing;
 mod tests;
 mod tighten;
 
+pub(crate) use cache::KeptSchedule;
+pub use cache::ScheduleCache;
 pub use dataflow::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};
 pub use placement::ModuloSchedule;

@@ -343,6 +343,7 @@ impl AssemblerArgs {
             machine: Some(machine),
             check_registers: true,
             include: Some(&include),
+            ..cp2_asm::Options::default()
         };
         Ok(cp2_asm::assemble(&source, &options)?)
     }

@@ -2,10 +2,12 @@
 
 mod cache;
 
+use cp2_asm::schedule::ScheduleCache;
 use cp2_asm::{Assembly, Diagnostics, Options, Problem, Source, assemble};
 use cp2_host::paging::RingPass;
 use cp2_machine::Machine;
 use std::fmt;
+use std::sync::LazyLock;
 
 /// A resource of a machine that a kernel needs more of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +110,9 @@ impl Unfit {
     }
 }
 
+/// The schedules of the process: programs of other sizes have the same loops.
+static SCHEDULES: LazyLock<ScheduleCache> = LazyLock::new(ScheduleCache::default);
+
 /// Assembles `source` for a machine as `options` say; `kernel` is its name for users.
 ///
 /// The source may include files of this crate and the generated text `made`, under any name.
@@ -116,7 +121,11 @@ pub(crate) fn assembly(
     (source, made): (&Source, &str),
     options: &Options<'_>,
 ) -> Result<Assembly, Unfit> {
-    let assembled = cache::find_or_assemble((source, made), options, || assemble(source, options));
+    let kept = Options {
+        schedules: Some(&SCHEDULES),
+        ..options.clone()
+    };
+    let assembled = cache::find_or_assemble((source, made), options, || assemble(source, &kept));
     assembled.map_err(|diagnostics| {
         let machine = options.machine.map(|m| m.name.clone());
         Unfit {

@@ -8,7 +8,7 @@ use crate::diag::{Fail, Problem};
 use crate::expr::{Value, cis};
 use crate::isa::{Kind, Op, Role, Slot};
 use crate::linear::{
-    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, FinalValue,
+    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, BlockStep, FinalValue,
     InitialSource, InitialValue, LinearBlock, PlacementHint, PointerBase, ValueUse, ValueWidth,
 };
 use crate::source::Span;
@@ -623,7 +623,13 @@ fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> Result<(), 
     if !p.eat_word("by") {
         return p.expected("`by` and the bytes from an iteration to the next");
     }
-    let (step, _) = p.constant_int("the step of a pointer")?;
+    let step = match p.attempt(|p| {
+        let name = p.name("a register").ok()?;
+        Register::named(&name.text, p.names)?.step()
+    }) {
+        Some(register) => BlockStep::Register(register),
+        None => BlockStep::Bytes(p.constant_int("the step of a pointer")?.0),
+    };
     let names: Vec<Rc<str>> = match copies {
         None => vec![name.text.shared()],
         Some(copies) => (0..copies)

@@ -5,7 +5,7 @@ use super::state::{Assembler, Datum, Extent, Format, PendingWord};
 use super::symbols::GLOBAL;
 use crate::diag::{Chain, Fail};
 use crate::expr::{Expr, Open, Value};
-use crate::isa::{Slot, Word};
+use crate::isa::{RegSet, Slot, Word};
 use crate::issue::{Scoreboard, WordTiming};
 use crate::program::SymbolKind;
 use crate::source::Span;
@@ -30,8 +30,9 @@ pub(super) enum BlockLine {
         place: (Span, Chain),
         symbol: Option<WordSymbol>,
     },
-    /// The hardware loop that the latest line with `{` began ends behind the word before.
-    End,
+    /// The hardware loop that the latest line with `{` began ends behind the word before. Where its iterations follow
+    /// one another, what they leave lands before the next begins.
+    End { one_by_one: bool },
 }
 
 impl BlockLine {
@@ -41,6 +42,10 @@ impl BlockLine {
             place,
             symbol: None,
         }
+    }
+
+    pub(super) fn branch(text: String, place: (Span, Chain), to: &Rc<str>) -> Self {
+        Self::with_symbol(text, place, WordSymbol::Target(to.clone()))
     }
 
     pub(super) fn with_symbol(text: String, place: (Span, Chain), symbol: WordSymbol) -> Self {
@@ -73,15 +78,16 @@ struct PlacedWord {
     closes: bool,
     /// True if it lies in the hardware loop.
     looped: bool,
-    branches: bool,
+    /// Symbol that it branches to.
+    target: Option<Rc<str>>,
 }
 
 /// The words of a block.
 #[derive(Clone, Debug)]
 pub(super) struct PlacedBlock {
     words: Vec<PlacedWord>,
-    /// State of the machine behind the branch, if there is one.
-    behind_branch: Option<(Scoreboard, u64)>,
+    /// State of the machine behind every branch, with the symbol of its target.
+    behind_branches: Vec<(Rc<str>, Scoreboard, u64)>,
     loop_setup: u64,
     loop_back: u64,
 }
@@ -93,20 +99,23 @@ impl PlacedBlock {
         lines: Vec<BlockLine>,
         machine: &Machine,
     ) -> Result<Self, Fail> {
-        Self::parse_from(asm, lines, machine, (Scoreboard::default(), 0), false)
+        Self::parse_from(asm, lines, machine, (Scoreboard::default(), 0))
     }
 
-    /// Parses a loop of one iteration after the other that is reached by the branch of another block.
+    /// Parses lines that are reached by the branch to a label in another block.
     pub(super) fn parse_behind(
         asm: &Assembler<'_>,
         lines: Vec<BlockLine>,
         machine: &Machine,
         before: &Self,
+        label: &Rc<str>,
     ) -> Result<Self, Fail> {
-        let state = before.behind_branch.clone();
-        let (board, now) = state.unwrap_or_default();
+        let mut states = before.behind_branches.iter();
+        let state = states.find(|(target, ..)| target == label);
+        let (board, now) =
+            state.map_or_else(Default::default, |(_, board, now)| (board.clone(), *now));
         let now = now + machine.cp2.branch_penalty.0;
-        Self::parse_from(asm, lines, machine, (board, now), true)
+        Self::parse_from(asm, lines, machine, (board, now))
     }
 
     fn parse_from(
@@ -114,37 +123,42 @@ impl PlacedBlock {
         lines: Vec<BlockLine>,
         machine: &Machine,
         (mut board, mut now): (Scoreboard, u64),
-        plain: bool,
     ) -> Result<Self, Fail> {
         let mut placed = Self {
             words: Vec::with_capacity(lines.len()),
-            behind_branch: None,
+            behind_branches: Vec::new(),
             loop_setup: machine.cp2.loop_setup.0,
             loop_back: machine.cp2.loop_back.0,
         };
         let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
         let mut looped = false;
         for (number, line) in lines.into_iter().enumerate() {
-            let BlockLine::Word {
-                text,
-                place,
-                symbol,
-            } = line
-            else {
-                looped = false;
-                // What the loop leaves has landed when it begins again, so that no iteration waits.
-                while plain && board.settled() > now {
-                    let place = placed
-                        .words
-                        .last()
-                        .map_or((Span::START, Chain::default()), |w| w.place);
-                    placed.push(&nop, place, None, true);
-                    now += 1;
+            let (text, place, symbol) = match line {
+                BlockLine::Word {
+                    text,
+                    place,
+                    symbol,
+                } => (text, place, symbol),
+                BlockLine::End { one_by_one } => {
+                    looped = false;
+                    // What the loop leaves has landed when it begins again, so that no iteration waits.
+                    while one_by_one && board.settled() > now {
+                        let place = placed
+                            .words
+                            .last()
+                            .map_or((Span::START, Chain::default()), |w| w.place);
+                        placed.push(&nop, place, None, true);
+                        now += 1;
+                    }
+                    if let Some(last) = placed.words.last_mut() {
+                        last.closes = true;
+                    }
+                    continue;
                 }
-                if let Some(last) = placed.words.last_mut() {
-                    last.closes = true;
-                }
-                continue;
+            };
+            let target = match &symbol {
+                Some(WordSymbol::Target(label)) => Some(label.clone()),
+                _ => None,
             };
             let insts = parse_word(asm, &text, place, symbol)?;
             let mut word = Word::NOP;
@@ -167,8 +181,12 @@ impl PlacedBlock {
                 looped = true;
                 now += placed.loop_setup;
             }
-            if placed.words.last().is_some_and(|word| word.branches) {
-                placed.behind_branch = Some((board.clone(), now));
+            if let Some(target) = target {
+                let state = (target.clone(), board.clone(), now);
+                placed.behind_branches.push(state);
+                if let Some(word) = placed.words.last_mut() {
+                    word.target = Some(target);
+                }
             }
         }
         Ok(placed)
@@ -188,19 +206,44 @@ impl PlacedBlock {
             opens: insts.iter().any(|own| own.block),
             closes: false,
             looped,
-            branches: insts.iter().any(|own| own.target.is_some()),
+            target: None,
         });
     }
 
     /// Returns the cycles of so many turns of the hardware loop, if there is one.
     pub(super) fn count_cycles(&self, turns: u64) -> u64 {
-        let outside = self.words.iter().filter(|word| !word.looped).count() as u64;
+        self.count_first_cycles(self.words.len(), turns)
+    }
+
+    /// Returns the cycles up to the branch to a label, the branch included, of so many turns of the hardware loop, if
+    /// that comes before it.
+    pub(super) fn count_cycles_to(&self, label: &Rc<str>, turns: u64) -> u64 {
+        let branch = self
+            .words
+            .iter()
+            .position(|word| word.target.as_ref() == Some(label));
+        self.count_first_cycles(branch.map_or(0, |branch| branch + 1), turns)
+    }
+
+    /// Returns the cycles of the first words, with so many turns of the hardware loop among them.
+    fn count_first_cycles(&self, words: usize, turns: u64) -> u64 {
+        let first = self.words.get(..words).unwrap_or(&self.words);
+        let looped = first.iter().filter(|word| word.looped).count() as u64;
+        let outside = first.len() as u64 - looped;
         match turns {
-            0 => outside,
-            turns => {
-                outside + self.loop_setup + turns * self.loop_words() + (turns - 1) * self.loop_back
+            turns if turns > 0 && looped > 0 => {
+                outside + self.loop_setup + turns * looped + (turns - 1) * self.loop_back
             }
+            _ => outside,
         }
+    }
+
+    /// Returns the registers that the words write.
+    pub(super) fn list_written(&self) -> RegSet {
+        let insts = self.words.iter().flat_map(|word| &word.insts);
+        insts.fold(RegSet::EMPTY, |set, own| {
+            set | own.inst.writes() | own.inst.address_write()
+        })
     }
 
     /// Counts the words of the hardware loop.
@@ -218,12 +261,6 @@ impl PlacedBlock {
         let before = |word: &&PlacedWord| word.line.is_some_and(|own| own < line);
         let last = self.words.iter().rposition(|word| before(&word));
         last.map_or(0, |last| last as u64 + 1)
-    }
-
-    /// Returns the number of the line of the branch.
-    pub(super) fn find_branch(&self) -> usize {
-        let mut branches = self.words.iter().filter(|word| word.branches);
-        branches.next().and_then(|word| word.line).unwrap_or(0)
     }
 }
 

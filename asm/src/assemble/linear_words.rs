@@ -6,18 +6,20 @@ use super::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockOperand, BlockRegisters, BlockReport, BoundTerm, CarriedPlace, ChosenRow,
-    CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
-    PlacementHint, PointerBase, lower,
+    BlockCount, BlockOperand, BlockRegisters, BlockReport, BlockStep, BoundTerm, CarriedPlace,
+    ChosenRow, CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock,
+    LoweredBlock, PlacementHint, PointerBase, lower,
 };
 use crate::schedule::{
-    FreeRegisters, Iterations, LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup,
-    RefusedInterval, ScheduleReport, ScheduleRequest, Unschedulable,
+    Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopTurns, LoopWord,
+    ModuloSchedule, PointerSetup, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
 };
 use crate::source::Span;
 use crate::syntax::Register;
 use cp2_machine::Machine;
+use std::hash::Hash;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Address registers that blocks may use: the page loop owns the last one.
 const ADDRESSES: u8 = 15;
@@ -32,6 +34,19 @@ struct Composer<'a> {
     table: Vec<[u32; 4]>,
     label: Rc<str>,
     chain: Chain,
+    schedules: Option<&'a ScheduleCache>,
+    /// Registers that the words write.
+    written: RegSet,
+}
+
+/// Registers that a block writes and does not say so: what follows must not need what they had before.
+#[derive(Debug)]
+pub(super) struct BlockWrites {
+    pub(super) name: Rc<str>,
+    pub(super) place: (Span, Chain),
+    pub(super) written: RegSet,
+    /// Address of the word behind the block.
+    pub(super) behind: usize,
 }
 
 /// A schedule with the dataflow that it is of.
@@ -56,7 +71,7 @@ impl Assembler<'_> {
         };
         block.check_definitions()?;
         let rows = block.find_widths()?;
-        let free = self.find_free_registers(&block);
+        let free = self.find_free_registers(&block, machine.cp2.registers);
         let number = self.reports.len();
         let mut composer = Composer {
             block: &block,
@@ -66,6 +81,8 @@ impl Assembler<'_> {
             table: Vec::new(),
             label: format!("constants@{number}").into(),
             chain: context.chain,
+            schedules: self.options.schedules,
+            written: RegSet::EMPTY,
         };
         let first = self.words.len();
         let mut report = match block.count {
@@ -86,13 +103,21 @@ impl Assembler<'_> {
                 chain: block.chain,
             });
         }
+        let said = block.finals.iter().map(|own| own.register.regs());
+        let said = said.fold(RegSet::EMPTY, |set, regs| set | regs);
+        self.block_writes.push(BlockWrites {
+            name: block.name.clone(),
+            place: (block.at, block.chain),
+            written: RegSet(composer.written.0 & !said.0),
+            behind: self.words.len(),
+        });
         self.reports.push(report);
         Ok(())
     }
 
     /// Returns the registers that no word so far names and that the block does not name as invariant, and those of
-    /// `.free`.
-    fn find_free_registers(&self, block: &LinearBlock) -> BlockRegisters {
+    /// `.free`, on a machine of so many pairs.
+    fn find_free_registers(&self, block: &LinearBlock, pairs: usize) -> BlockRegisters {
         let words = self.words.iter().flat_map(|word| &word.insts);
         let named = words.filter(|own| !own.scheduled);
         let mut taken = named.fold(RegSet::EMPTY, |set, own| {
@@ -108,7 +133,8 @@ impl Assembler<'_> {
             pairs: 0,
             addresses: 0,
         };
-        for pair in (0..64).filter(|&pair| !taken.contains(Reg::pair(pair))) {
+        let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
+        for pair in (0..pairs).filter(|&pair| !taken.contains(Reg::pair(pair))) {
             free.pairs |= 1 << pair;
         }
         let address = |a: u8| Scalar::address(a).reg();
@@ -147,6 +173,7 @@ impl Composer<'_> {
             let placed = PlacedBlock::parse(asm, lines, self.machine)?;
             let base = placed.count_cycles(text.turns().unwrap_or(0));
             let constant_cycles = placed.cycles_before(constants);
+            self.written |= placed.list_written();
             asm.append_block(placed);
             return Ok(self.report(
                 &scheduled,
@@ -157,13 +184,17 @@ impl Composer<'_> {
         }
         let placed = PlacedBlock::parse(asm, lines, self.machine)?;
         let base = placed.count_cycles(0);
+        self.written |= placed.list_written();
         asm.append_block(placed);
         let formula = vec![CycleFormula::constant(base)];
         Ok(self.report(&scheduled, Some(0), 0, formula))
     }
 
-    /// Places a block whose count is in a register. A count that is too small for iterations to overlap takes a loop of
-    /// one iteration after the other, which stands behind the program.
+    /// Places a block whose count is in a register.
+    ///
+    /// A count that is too small for iterations to overlap takes a loop of one iteration after the other, and one that
+    /// leaves a remainder of the iterations after which registers repeat ends in words of its own; both stand behind the
+    /// program.
     fn place_counted(
         &mut self,
         asm: &mut Assembler<'_>,
@@ -171,187 +202,291 @@ impl Composer<'_> {
         (at_least, multiple_of): (u64, u64),
         number: usize,
     ) -> Result<BlockReport, Fail> {
-        let count = self
-            .free
-            .take_address()
-            .ok_or_else(|| self.lack(LackingRegisters::Addresses))?;
-        let iterations = Iterations::Unknown {
+        let mut take = || self.free.take_address();
+        let registers = take().zip(take());
+        let (count, turns) = registers.ok_or_else(|| self.lack(LackingRegisters::Addresses))?;
+        let scheduled = self.schedule(Iterations::Unknown {
             at_least,
-            multiple_of,
-        };
-        let scheduled = self.schedule(iterations)?;
+            multiple_of: 0,
+        })?;
         let ScheduledBlock {
             lowered, schedule, ..
         } = &scheduled;
-        let outside = schedule.iterations_outside();
-        let copies = u64::from(schedule.copies());
+        let (stages, copies) = schedule.overlap();
+        let remainders = match multiple_of.is_multiple_of(copies) {
+            true => 1,
+            false => copies,
+        };
+        let outside = match remainders {
+            1 => (stages - 1).next_multiple_of(copies),
+            _ => stages - 1,
+        };
+        let block = self.place();
+        let label = |what: &str| -> Rc<str> { format!("{what}@{number}").into() };
+        let (few, behind) = (label("few"), label("behind"));
+        let rest = |remainder: u64| label(&format!("rest{remainder}"));
         let mut lines = Vec::new();
         // The count comes first: the branch that tests it waits for it.
-        let block = self.place();
         let subtract = format!("addi a{count}, {register}, -{outside}");
         lines.push(BlockLine::word(subtract, block));
         self.load_constants(&mut lines, lowered)?;
         let constants = lines.len();
         let guarded = at_least < outside;
-        let (plain, end): (Rc<str>, Rc<str>) = (
-            format!("few@{number}").into(),
-            format!("behind@{number}").into(),
-        );
         if guarded {
             let branch = format!("bneg a{count}, 0");
-            let target = WordSymbol::Target(plain.clone());
-            lines.push(BlockLine::with_symbol(branch, block, target));
+            lines.push(BlockLine::branch(branch, block, &few));
         }
+        let mut begun = schedule.emit_counted(&format!("a{turns}"), outside);
+        if copies == 1 {
+            begun = schedule.emit_counted(&format!("a{count}"), outside);
+        }
+        let text = self.with_initial_values(&mut lines, lowered, schedule, begun)?;
         if copies > 1 {
             let shift = copies.trailing_zeros();
-            lines.push(BlockLine::word(
-                format!("shr a{count}, a{count}, {shift}"),
-                block,
-            ));
+            let mut words = vec![format!("shr a{turns}, a{count}, {shift}")];
+            if remainders > 1 {
+                let whole = self.table_register(lowered)?;
+                words.push(format!("shl a{whole}, a{turns}, {shift}"));
+                words.push(format!("sub a{count}, a{count}, a{whole}"));
+            }
+            lines.extend(words.into_iter().map(|word| BlockLine::word(word, block)));
         }
-        let counted = schedule.emit_counted(&format!("a{count}"));
-        let text = self.with_initial_values(&mut lines, lowered, schedule, counted)?;
         self.add_text(&mut lines, lowered, &text);
-        self.add_final_values(&mut lines, lowered, schedule, -1);
+        if remainders > 1 {
+            let branch = format!("bnz a{count}, 0");
+            lines.push(BlockLine::branch(branch, block, &rest(1)));
+        }
+        self.add_rest(&mut lines, &scheduled, outside);
         let placed = PlacedBlock::parse(asm, lines, self.machine)?;
-        let constant_cycles = placed.cycles_before(constants) - 1;
-        let mut cycles = Vec::new();
-        let mut pool_words = 0;
+        let mut report = self.report(
+            &scheduled,
+            None,
+            placed.cycles_before(constants) - 1,
+            Vec::new(),
+        );
         if guarded {
-            let (formulas, words) =
-                self.place_plain(asm, register, &placed, (plain, end.clone()))?;
-            cycles.extend(formulas);
-            pool_words = words;
+            let lines = self.compose_plain(register, &behind)?;
+            let plain = PlacedBlock::parse_behind(asm, lines, self.machine, &placed, &few)?;
+            report.words += plain.words() as u64;
+            report.cycles = self.count_plain(&placed, &plain, &few, outside);
+            self.written |= plain.list_written();
+            asm.pool.push((few, plain));
         }
-        let empty = placed.count_cycles(0) + self.machine.cp2.branch_penalty.0;
-        cycles.push(CycleFormula {
-            from: outside,
-            base: empty,
-            slope: 0,
-            per: copies,
-        });
-        let slope = placed.loop_words() + self.machine.cp2.loop_back.0;
-        cycles.push(CycleFormula {
-            from: outside + copies,
-            base: placed.count_cycles(1),
-            slope,
-            per: copies,
-        });
-        asm.append_block(placed);
-        if guarded {
-            asm.define_here(end);
+        let shape = (copies, placed.loop_words());
+        let path = |turns| placed.count_cycles(turns);
+        report
+            .cycles
+            .extend(self.list_formulas(&path, outside, shape));
+        let penalty = self.machine.cp2.branch_penalty.0;
+        // Cycles of the words that were passed on the way to a remainder's own.
+        let mut passed: Vec<(PlacedBlock, Rc<str>)> = vec![(placed, rest(1))];
+        for remainder in 1..remainders {
+            let mut lines = Vec::new();
+            if remainder + 1 < remainders {
+                let word = format!("addi a{count}, a{count}, -1");
+                lines.push(BlockLine::word(word, block));
+                let branch = format!("bnz a{count}, 0");
+                lines.push(BlockLine::branch(branch, block, &rest(remainder + 1)));
+            }
+            self.add_rest(&mut lines, &scheduled, outside + remainder);
+            lines.push(BlockLine::branch("jmp 0".to_owned(), block, &behind));
+            let Some((before, own)) = passed.last() else {
+                continue;
+            };
+            let piece = PlacedBlock::parse_behind(asm, lines, self.machine, before, own)?;
+            report.words += piece.words() as u64;
+            let path = |turns: u64| {
+                let ways = passed
+                    .iter()
+                    .map(|(block, label)| block.count_cycles_to(label, turns) + penalty);
+                ways.sum::<u64>() + piece.count_cycles(0) + penalty
+            };
+            let from = outside + remainder;
+            report.cycles.extend(self.list_formulas(&path, from, shape));
+            passed.push((piece, rest(remainder + 1)));
         }
-        let mut report = self.report(&scheduled, None, constant_cycles, cycles);
-        report.words = pool_words;
+        let mut passed = passed.into_iter();
+        if let Some((placed, _)) = passed.next() {
+            self.written |= placed.list_written();
+            asm.append_block(placed);
+        }
+        asm.define_here(behind);
+        for (remainder, (piece, _)) in (1..).zip(passed) {
+            self.written |= piece.list_written();
+            asm.pool.push((rest(remainder), piece));
+        }
         Ok(report)
     }
 
-    /// Places the loop for few iterations behind the program: one iteration after the other.
-    fn place_plain(
+    /// Adds what comes behind the hardware loop of a count in a register, where so many iterations are outside of it.
+    fn add_rest(&self, lines: &mut Vec<BlockLine>, scheduled: &ScheduledBlock, outside: u64) {
+        let ScheduledBlock {
+            lowered, schedule, ..
+        } = scheduled;
+        let rest = LoopText {
+            lines: schedule.emit_rest(outside),
+            cycles: 0,
+        };
+        self.add_text(lines, lowered, &rest);
+        let all = outside + u64::from(schedule.copies());
+        let last = i64::try_from(all).unwrap_or(i64::MAX) - 1;
+        self.add_final_values(lines, lowered, schedule, last);
+    }
+
+    /// Returns the formulas of the counts that end on one way: `path` gives its cycles for so many turns of the hardware
+    /// loop in the first of the blocks that were passed.
+    fn list_formulas(
+        &self,
+        path: &dyn Fn(u64) -> u64,
+        from: u64,
+        (copies, loop_words): (u64, u64),
+    ) -> [CycleFormula; 2] {
+        let none = CycleFormula {
+            from,
+            until: Some(from + 1),
+            // A loop of no turn is left as by a branch.
+            base: path(0) + self.machine.cp2.branch_penalty.0,
+            slope: 0,
+            per: 1,
+        };
+        let some = CycleFormula {
+            from: from + copies,
+            until: None,
+            base: path(1),
+            slope: loop_words + self.machine.cp2.loop_back.0,
+            per: copies,
+        };
+        [none, some]
+    }
+
+    /// Composes the loop for few iterations: one after the other, up to the jump to what is behind the block.
+    fn compose_plain(
         &mut self,
-        asm: &mut Assembler<'_>,
         register: Scalar,
-        before: &PlacedBlock,
-        (label, end): (Rc<str>, Rc<str>),
-    ) -> Result<(Vec<CycleFormula>, u64), Fail> {
+        behind: &Rc<str>,
+    ) -> Result<Vec<BlockLine>, Fail> {
         let ScheduledBlock {
             lowered, schedule, ..
         } = self.schedule_straight(KeptValues::Moves)?;
         let mut lines = Vec::new();
-        let once = schedule.emit(1);
         let mut text = LoopText::default();
-        text.lines
-            .push(LoopLine::Begin(crate::schedule::LoopTurns::Register(
-                register.to_string(),
-            )));
-        text.lines.extend(once.lines);
+        let turns = LoopTurns::Register(register.to_string());
+        text.lines.push(LoopLine::Begin(turns));
+        text.lines.extend(schedule.emit(1).lines);
         text.lines.push(LoopLine::End);
         let text = self.with_initial_values(&mut lines, &lowered, &schedule, text)?;
-        self.add_text(&mut lines, &lowered, &text);
+        self.add_lines(&mut lines, &lowered, &text, true);
         self.add_final_values(&mut lines, &lowered, &schedule, 0);
-        let jump = WordSymbol::Target(end);
-        lines.push(BlockLine::with_symbol(
-            "jmp 0".to_owned(),
-            self.place(),
-            jump,
-        ));
-        let branch = before.find_branch();
-        let placed = PlacedBlock::parse_behind(asm, lines, self.machine, before)?;
+        lines.push(BlockLine::branch("jmp 0".to_owned(), self.place(), behind));
+        Ok(lines)
+    }
+
+    /// Returns the cycles of the loop for few iterations.
+    fn count_plain(
+        &self,
+        before: &PlacedBlock,
+        plain: &PlacedBlock,
+        label: &Rc<str>,
+        until: u64,
+    ) -> Vec<CycleFormula> {
         let cp2 = &self.machine.cp2;
-        // The words before the branch, the branch, and the jump back.
-        let around = before.cycles_before(branch + 1) + 2 * cp2.branch_penalty.0;
-        let base = |turns| around + placed.count_cycles(turns);
-        let formulas = vec![
-            CycleFormula {
-                from: 0,
-                base: base(0) + cp2.branch_penalty.0,
-                slope: 0,
-                per: 1,
-            },
-            CycleFormula {
-                from: 1,
-                base: base(1),
-                slope: placed.loop_words() + cp2.loop_back.0,
-                per: 1,
-            },
-        ];
-        let words = placed.words() as u64;
-        asm.pool.push((label, placed));
-        Ok((formulas, words))
+        // The words up to the branch, the branch, and the jump back.
+        let around = before.count_cycles_to(label, 0) + 2 * cp2.branch_penalty.0;
+        let base = |turns| around + plain.count_cycles(turns);
+        let none = CycleFormula {
+            from: 0,
+            until: Some(1),
+            base: base(0) + cp2.branch_penalty.0,
+            slope: 0,
+            per: 1,
+        };
+        let some = CycleFormula {
+            from: 1,
+            until: Some(until),
+            base: base(1),
+            slope: plain.loop_words() + cp2.loop_back.0,
+            per: 1,
+        };
+        let mut formulas = vec![none, some];
+        formulas.retain(|formula| formula.until.is_none_or(|until| formula.from < until));
+        formulas
     }
 
     /// Schedules the block as a loop whose iterations overlap.
     fn schedule(&self, iterations: Iterations) -> Result<ScheduledBlock, Fail> {
-        let lowered = self.lower(KeptValues::Copies)?;
+        let mut lowered = self.lower(KeptValues::Copies)?;
+        // The search begins at the interval that the block asks for.
+        let least = lowered.dataflow.least_interval(self.machine);
+        lowered.dataflow.spare = self.block.least_interval.saturating_sub(least) as usize;
         let free = FreeRegisters::new(lowered.free.pairs);
+        let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
-        match self.block.hint {
+        let kept = self.search(dataflow, &(request, true), || match self.block.hint {
             PlacementHint::Free => {
-                let mut request = ScheduleRequest::new(free, iterations);
-                request.least_interval = self.block.least_interval;
                 let (found, report) = dataflow.schedule_best(self.machine, &request);
-                self.join(lowered, found, report)
+                (found, Some(report))
             }
             PlacementHint::Written | PlacementHint::Spread => {
-                let found = dataflow.schedule_or_stretch(self.machine, free);
-                let schedule = found.map_err(|refusal| self.refuse(refusal))?;
-                Ok(ScheduledBlock {
-                    bound: dataflow.least_interval(self.machine),
-                    terms: BoundTerm::list_slots(dataflow, self.machine),
-                    refused: Vec::new(),
-                    lowered,
-                    schedule,
-                })
+                (dataflow.schedule_or_stretch(self.machine, free), None)
             }
-        }
+        });
+        self.take_schedule(lowered, &kept)
     }
 
     /// Schedules one iteration as a straight line.
     fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
         let lowered = self.lower(kept)?;
         let free = FreeRegisters::new(lowered.free.pairs);
-        let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
-        self.join(lowered, found, report)
+        let request = ScheduleRequest::new(free, Iterations::Known(1));
+        let kept = self.search(&lowered.dataflow, &(request, false), || {
+            let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
+            (found, Some(report))
+        });
+        self.take_schedule(lowered, &kept)
+    }
+
+    /// Returns the result of a search, which may be known.
+    fn search(
+        &self,
+        dataflow: &Dataflow,
+        request: &impl Hash,
+        search: impl FnOnce() -> KeptSchedule,
+    ) -> Arc<KeptSchedule> {
+        match self.schedules {
+            Some(schedules) => schedules.find_or_search(dataflow, self.machine, request, search),
+            None => Arc::new(search()),
+        }
     }
 
     /// Joins what a search found with what it reports.
-    fn join(
+    fn take_schedule(
         &self,
         lowered: LoweredBlock,
-        found: Result<ModuloSchedule, Unschedulable>,
-        report: ScheduleReport,
+        (found, report): &KeptSchedule,
     ) -> Result<ScheduledBlock, Fail> {
-        let schedule = found.map_err(|refusal| self.refuse(refusal))?;
+        let schedule = found.clone().map_err(|refusal| self.refuse(refusal))?;
         let place_of = |operation: usize| {
             let index = lowered.origins.get(operation).copied().flatten()?;
             let own = self.block.operations.get(index)?;
             Some((own.at.file, own.at.line))
         };
+        let (bound, terms, refused) = match report {
+            Some(report) => (
+                report.bound.cycles,
+                BoundTerm::list(report, place_of),
+                report.refused.clone(),
+            ),
+            None => (
+                lowered.dataflow.least_interval(self.machine),
+                BoundTerm::list_slots(&lowered.dataflow, self.machine),
+                Vec::new(),
+            ),
+        };
         Ok(ScheduledBlock {
             schedule,
-            bound: report.bound.cycles,
-            terms: BoundTerm::list(&report, place_of),
-            refused: report.refused,
+            bound,
+            terms,
+            refused,
             lowered,
         })
     }
@@ -527,6 +662,16 @@ impl Composer<'_> {
     /// Adds the lines of a scheduled loop. A word has the source position of its arithmetic operation, else of its other
     /// one.
     fn add_text(&self, lines: &mut Vec<BlockLine>, lowered: &LoweredBlock, text: &LoopText) {
+        self.add_lines(lines, lowered, text, false);
+    }
+
+    fn add_lines(
+        &self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+        text: &LoopText,
+        one_by_one: bool,
+    ) {
         let place_of = |word: &LoopWord| {
             let origin = word.operations().find_map(|own| own.index);
             let operation = origin
@@ -536,7 +681,7 @@ impl Composer<'_> {
         };
         for line in &text.lines {
             lines.push(match line {
-                LoopLine::End => BlockLine::End,
+                LoopLine::End => BlockLine::End { one_by_one },
                 LoopLine::Begin(_) => BlockLine::word(line.to_string(), self.place()),
                 LoopLine::Word(word) => BlockLine::word(line.to_string(), place_of(word)),
             });
@@ -611,6 +756,10 @@ impl LinearBlock {
             PointerBase::Register(scalar) => Some(Register::Scalar(scalar)),
             PointerBase::Address(_) => None,
         });
+        let steps = self.pointers.iter().filter_map(|own| match own.step {
+            BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
+            BlockStep::Bytes(_) => None,
+        });
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
             InitialSource::Words(_) => None,
@@ -620,7 +769,12 @@ impl LinearBlock {
             BlockCount::Once | BlockCount::Known(_) => None,
         };
         let finals = self.finals.iter().map(|own| own.register);
-        named.chain(bases).chain(initial).chain(count).chain(finals)
+        named
+            .chain(bases)
+            .chain(steps)
+            .chain(initial)
+            .chain(count)
+            .chain(finals)
     }
 }
 

@@ -1,7 +1,8 @@
 //! Makes a dataflow of a block: values, constants in registers, pointers.
 
 use super::block::{
-    BlockOperand, BlockOperation, InitialSource, LinearBlock, PlacementHint, ValueUse, ValueWidth,
+    BlockOperand, BlockOperation, BlockStep, InitialSource, LinearBlock, PlacementHint, ValueUse,
+    ValueWidth,
 };
 use super::memory::MemoryOrder;
 use super::widths::ChosenRow;
@@ -102,7 +103,7 @@ pub(crate) fn lower(
     free: BlockRegisters,
     kept: KeptValues,
 ) -> Result<LoweredBlock, LackingRegisters> {
-    let mut lowering = Lowering::new(block, free);
+    let mut lowering = Lowering::new(block, rows, free);
     lowering.place_constants(block)?;
     lowering.place_pointers(block)?;
     let sequence = lowering.carry_values(block, kept)?;
@@ -131,17 +132,72 @@ enum CarriedBy {
     Moves(Vec<Register>),
 }
 
+/// The address registers of a pointer: one for each remainder of its offsets by the largest of its accesses.
+///
+/// The last access of an iteration steps, so the register points at its place, and the others have offsets from there:
+/// multiples of what they access, whichever is last.
+#[derive(Clone, Debug)]
+struct PointerRegisters {
+    unit: i64,
+    found: Vec<(i64, Option<DataPointer>)>,
+}
+
+impl PointerRegisters {
+    /// Returns the registers of all pointers of a block.
+    fn of(block: &LinearBlock, rows: &[ChosenRow]) -> Vec<Self> {
+        let none = Self {
+            unit: 1,
+            found: Vec::new(),
+        };
+        let mut all = vec![none; block.pointers.len()];
+        let operations = block.operations.iter().zip(rows);
+        let accesses: Vec<(usize, i64, i64)> = operations
+            .flat_map(|(own, chosen)| {
+                let operands = chosen.row.form.operands().iter().zip(&own.operands);
+                operands.filter_map(|(o, (operand, _))| match (o.kind, operand) {
+                    (Kind::Mem { align, .. }, &BlockOperand::Address { pointer, offset }) => {
+                        Some((pointer, offset, i64::from(align)))
+                    }
+                    _ => None,
+                })
+            })
+            .collect();
+        for &(pointer, _, align) in &accesses {
+            if let Some(own) = all.get_mut(pointer) {
+                own.unit = own.unit.max(align);
+            }
+        }
+        for &(pointer, offset, _) in &accesses {
+            if let Some(own) = all.get_mut(pointer) {
+                let place = offset.rem_euclid(own.unit);
+                if !own.found.iter().any(|&(other, _)| other == place) {
+                    own.found.push((place, None));
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the address register for an offset.
+    fn find(&self, offset: i64) -> Option<DataPointer> {
+        let place = offset.rem_euclid(self.unit);
+        let found = self.found.iter().find(|&&(other, _)| other == place);
+        found.and_then(|&(_, register)| register)
+    }
+}
+
 struct Lowering {
     lowered: LoweredBlock,
     values: Vec<Option<DataValue>>,
     carried: Vec<CarriedBy>,
     /// Register of every constant that is used.
     constants: Vec<Option<u8>>,
-    pointers: Vec<Option<DataPointer>>,
+    /// Address registers of every pointer.
+    pointers: Vec<PointerRegisters>,
 }
 
 impl Lowering {
-    fn new(block: &LinearBlock, free: BlockRegisters) -> Self {
+    fn new(block: &LinearBlock, rows: &[ChosenRow], free: BlockRegisters) -> Self {
         let dataflow = match block.hint {
             PlacementHint::Free => Dataflow::default(),
             PlacementHint::Written => Dataflow::in_order(),
@@ -160,7 +216,7 @@ impl Lowering {
             values: vec![None; block.values.len()],
             carried: vec![CarriedBy::Copies; block.values.len()],
             constants: vec![None; block.constants.len()],
-            pointers: vec![None; block.pointers.len()],
+            pointers: PointerRegisters::of(block, rows),
         }
     }
 
@@ -188,16 +244,17 @@ impl Lowering {
     /// Gives registers to the pointers that accesses use.
     fn place_pointers(&mut self, block: &LinearBlock) -> Result<(), LackingRegisters> {
         for (index, own) in block.pointers.iter().enumerate() {
-            if own.used.is_none() {
-                continue;
-            }
-            let address = self.lowered.free.take_address();
-            let address = address.ok_or(LackingRegisters::Addresses)?;
-            let step = PointerStep::Bytes(own.step);
-            let pointer = self.lowered.dataflow.pointer(address, step);
-            self.lowered.pointers.push((pointer, index));
-            if let Some(entry) = self.pointers.get_mut(index) {
-                *entry = Some(pointer);
+            let registers = self.pointers.get_mut(index);
+            for (_, register) in registers.into_iter().flat_map(|own| &mut own.found) {
+                let address = self.lowered.free.take_address();
+                let address = address.ok_or(LackingRegisters::Addresses)?;
+                let step = match own.step {
+                    BlockStep::Bytes(bytes) => PointerStep::Bytes(bytes),
+                    BlockStep::Register(register) => PointerStep::Register(register),
+                };
+                let pointer = self.lowered.dataflow.pointer(address, step);
+                self.lowered.pointers.push((pointer, index));
+                *register = Some(pointer);
             }
         }
         Ok(())
@@ -417,13 +474,16 @@ impl Lowering {
         }
         let dataflow = &mut self.lowered.dataflow;
         let place = place.and_then(|(pointer, offset)| {
-            Some((self.pointers.get(pointer).copied().flatten()?, offset))
+            Some((self.pointers.get(pointer)?.find(offset)?, offset))
         });
         match place {
             Some((pointer, offset)) => {
                 dataflow.access(row.mnemonic, row.class, pointer, offset, &defs, &uses);
             }
             None => dataflow.operation((row.mnemonic, row.class), &defs, &uses, immediate),
+        }
+        if let Some(cycles) = row.own_latency() {
+            dataflow.set_latency(cycles);
         }
         for (operand, &distance) in distances.iter().enumerate() {
             if distance > 0 {

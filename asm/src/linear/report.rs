@@ -108,8 +108,10 @@ impl BoundTerm {
 /// Cycles of a block for some numbers of iterations n: `base + slope (n - from) / per`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CycleFormula {
-    /// The least number of iterations that the formula holds for; it holds up to the next formula's.
+    /// The least number of iterations that the formula holds for; it holds for those that are a multiple of `per` more.
     pub from: u64,
+    /// The number of iterations from which on it does not hold, if there is one.
+    pub until: Option<u64>,
     /// Cycles of so many iterations.
     pub base: u64,
     /// Cycles of `per` iterations more.
@@ -123,6 +125,7 @@ impl CycleFormula {
     pub(crate) const fn constant(base: u64) -> Self {
         Self {
             from: 0,
+            until: None,
             base,
             slope: 0,
             per: 1,
@@ -134,9 +137,13 @@ impl BlockReport {
     /// Returns the cycles of so many iterations.
     #[must_use]
     pub fn count_cycles(&self, iterations: u64) -> u64 {
-        let mut formulas = self.cycles.iter().rev();
-        let fitting = formulas.find(|formula| formula.from <= iterations);
-        fitting.map_or(0, |formula| {
+        let mut formulas = self.cycles.iter();
+        let holds = |formula: &&CycleFormula| {
+            let more = iterations.checked_sub(formula.from);
+            more.is_some_and(|more| more.is_multiple_of(formula.per.max(1)))
+                && formula.until.is_none_or(|until| iterations < until)
+        };
+        formulas.find(holds).map_or(0, |formula| {
             let more = (iterations - formula.from) / formula.per.max(1);
             formula
                 .base

@@ -238,26 +238,38 @@ impl ModuloSchedule {
         self.lay_out(iterations, looped)
     }
 
-    /// Returns the iterations that a loop of a count in a register carries out outside of its hardware loop. The rest is
-    /// a multiple of the iterations after which registers repeat, if the count is one.
+    /// Writes the loop over a number of iterations that is known when it runs, up to the end of the hardware loop.
+    ///
+    /// `turns` is the register with the number of turns of the hardware loop, from 0 on, one for each
+    /// [`overlap`](Self::overlap)`().1` iterations. `outside` iterations are carried out before and behind it:
+    /// `overlap().0 - 1` at least.
     #[must_use]
-    pub fn iterations_outside(&self) -> u64 {
-        let (stages, unroll) = self.overlap();
-        (stages - 1).next_multiple_of(unroll)
+    pub fn emit_counted(&self, turns: &str, outside: u64) -> LoopText {
+        let mut text = self.lay_out_turn(turns, outside);
+        let end = text
+            .lines
+            .iter()
+            .position(|line| matches!(line, LoopLine::End));
+        text.lines.truncate(end.map_or(0, |end| end + 1));
+        text
     }
 
-    /// Writes the loop over a number of iterations that is known when it runs: `turns` is the register with the number
-    /// of turns of the hardware loop, one for each [`overlap`](Self::overlap)`().1` iterations that are not
-    /// [outside](Self::iterations_outside), from 0 on.
-    ///
-    /// The cycles are those of no turn.
+    /// Writes what comes behind the hardware loop of [`emit_counted`](Self::emit_counted), where so many iterations are
+    /// carried out before and behind it.
     #[must_use]
-    pub fn emit_counted(&self, turns: &str) -> LoopText {
-        let (_, unroll) = self.overlap();
+    pub fn emit_rest(&self, outside: u64) -> Vec<LoopLine> {
+        let lines = self.lay_out_turn("", outside).lines;
+        let end = lines.iter().position(|line| matches!(line, LoopLine::End));
+        lines
+            .into_iter()
+            .skip(end.map_or(0, |end| end + 1))
+            .collect()
+    }
+
+    /// Writes a loop of one turn of the hardware loop and so many other iterations.
+    fn lay_out_turn(&self, turns: &str, outside: u64) -> LoopText {
         let looped = (1, LoopTurns::Register(turns.to_owned()));
-        let mut text = self.lay_out(self.iterations_outside() + unroll, Some(looped));
-        text.cycles -= unroll * u64::from(self.interval);
-        text
+        self.lay_out(outside + self.overlap().1, Some(looped))
     }
 
     /// Writes a loop, in which some intervals are turns of a hardware loop.
@@ -420,7 +432,10 @@ impl ModuloSchedule {
                     index: None,
                     address: Some(table),
                 }),
-                PointerStep::Bytes(_) | PointerStep::Modulo(_) | PointerStep::Turns(_) => None,
+                PointerStep::Bytes(_)
+                | PointerStep::Register(_)
+                | PointerStep::Modulo(_)
+                | PointerStep::Turns(_) => None,
             }
         })
     }
@@ -437,6 +452,7 @@ impl ModuloSchedule {
                 match step {
                     PointerStep::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
                     PointerStep::Bytes(n) => format!("[a{register}]+{n}"),
+                    PointerStep::Register(s) => format!("[a{register}]+s{s}"),
                     PointerStep::Modulo(s) => format!("[a{register}]+s{s}%"),
                     PointerStep::Turns(steps) => {
                         let turn = iteration % (steps.len() as u64).max(1);

@@ -51,9 +51,10 @@ impl ScheduleRequest {
     pub(super) fn unrolls(&self) -> Vec<u32> {
         let allowed = |&unroll: &u32| match self.iterations {
             Iterations::Known(count) => unroll == 1 || u64::from(unroll) <= count,
-            Iterations::Unknown { multiple_of: 0, .. } => true,
+            // The number of turns is counted by shifts.
             Iterations::Unknown { multiple_of, .. } => {
-                multiple_of.is_multiple_of(u64::from(unroll))
+                unroll.is_power_of_two()
+                    && (multiple_of == 0 || multiple_of.is_multiple_of(u64::from(unroll)))
             }
         };
         (1..=self.most_copies.max(1)).filter(allowed).collect()

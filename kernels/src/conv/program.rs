@@ -61,6 +61,7 @@ pub(super) fn program(
         check_registers: false,
         machine: Some(machine),
         include: Some(&include),
+        ..Options::default()
     };
     let source = Source::new(format!("{FOLDER}{name}"), text);
     Ok(assembly(title, (&source, tiles), &options)?.program)

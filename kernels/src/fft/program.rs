@@ -506,6 +506,7 @@ fn assemble_kernel(
         check_registers: false,
         machine: Some(machine),
         include: Some(include),
+        ..Options::default()
     };
     let source = Source::new(format!("{FOLDER}{name}"), text);
     Ok(assembly(title, (&source, made), &options)?)
