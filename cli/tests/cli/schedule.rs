@@ -1,4 +1,4 @@
-//! Tests of `cp2 schedule`: reports of linear blocks, and the programs that it writes.
+//! Tests of `cp2 schedule`: its reports, and the programs that it writes.
 
 use crate::bench::Bench;
 use serde_json::Value;
