@@ -1,4 +1,4 @@
-//! Tests of `cp2 schedule`: reports of linear blocks, and the programs that it writes.
+//! Tests of `cp2 schedule`: its reports, and the programs that it writes.
 
 use crate::bench::Bench;
 use serde_json::Value;
@@ -58,9 +58,13 @@ fn number(value: &Value) -> u64 {
 
 /// Returns the cycles that a report's formulas give.
 fn count_cycles(block: &Value, n: u64) -> u64 {
-    let formulas = list(&block["cycles"]).iter().rev();
-    let mut fitting = formulas.filter(|formula| number(&formula["from"]) <= n);
-    let own = fitting.next().unwrap();
+    let mut formulas = list(&block["cycles"]).iter();
+    let own = formulas.find(|formula| {
+        let (from, per) = (number(&formula["from"]), number(&formula["per"]));
+        let until = formula["until"].as_u64();
+        n >= from && (n - from).is_multiple_of(per) && until.is_none_or(|until| n < until)
+    });
+    let own = own.unwrap();
     let more = (n - number(&own["from"])) / number(&own["per"]);
     number(&own["base"]) + number(&own["slope"]) * more
 }
