@@ -12,6 +12,7 @@ use crate::source::Span;
 use crate::syntax;
 use crate::syntax::{AllowedWarnings, Lexeme, Parser};
 use cp2_machine::Machine;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A symbol that stands in a word in place of a number.
@@ -72,6 +73,23 @@ pub(in crate::assemble) struct ConstantTable {
     pub(in crate::assemble) chain: Chain,
 }
 
+/// A word of a block before it is known what it waits for.
+#[derive(Clone, Debug)]
+pub(super) struct ParsedWord {
+    pub(super) insts: Vec<Selected>,
+    pub(super) place: (Span, Chain),
+    /// Number of the line that it comes from.
+    line: usize,
+    /// True if it begins a hardware loop.
+    pub(super) opens: bool,
+    /// True if a hardware loop ends behind it.
+    pub(super) closes: bool,
+    /// True if what the loop leaves lands before its next turn.
+    one_by_one: bool,
+    /// Symbol that it branches to.
+    pub(super) target: Option<Rc<str>>,
+}
+
 /// A word of a block.
 #[derive(Clone, Debug)]
 struct PlacedWord {
@@ -81,20 +99,65 @@ struct PlacedWord {
     line: Option<usize>,
     opens: bool,
     closes: bool,
-    /// True if it lies in the hardware loop.
+    /// True if it lies in a hardware loop.
     looped: bool,
     /// Symbol that it branches to.
     target: Option<Rc<str>>,
 }
 
 /// The words of a block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::assemble) struct PlacedBlock {
     words: Vec<PlacedWord>,
     /// State of the machine behind every branch, with the symbol of its target.
     behind_branches: Vec<(Rc<str>, Scoreboard, u64)>,
     loop_setup: u64,
     loop_back: u64,
+}
+
+/// Cycles that pass before the words that begin hardware loops.
+type LoopDelays = HashMap<usize, u64>;
+
+/// Most times that a loop is begun later because one of its words would wait.
+const MOST_DELAYS: usize = 64;
+
+/// Parses the lines of a block.
+pub(super) fn parse_lines(
+    asm: &Assembler<'_>,
+    lines: Vec<BlockLine>,
+) -> Result<Vec<ParsedWord>, Fail> {
+    let mut words: Vec<ParsedWord> = Vec::with_capacity(lines.len());
+    for (line, own) in lines.into_iter().enumerate() {
+        match own {
+            BlockLine::Word {
+                text,
+                place,
+                symbol,
+            } => {
+                let target = match &symbol {
+                    Some(WordSymbol::Target(label)) => Some(label.clone()),
+                    _ => None,
+                };
+                let insts = parse_word(asm, &text, place, symbol)?;
+                words.push(ParsedWord {
+                    opens: insts.iter().any(|own| own.block),
+                    insts,
+                    place,
+                    line,
+                    closes: false,
+                    one_by_one: false,
+                    target,
+                });
+            }
+            BlockLine::End { one_by_one } => {
+                if let Some(last) = words.last_mut() {
+                    last.closes = true;
+                    last.one_by_one = one_by_one;
+                }
+            }
+        }
+    }
+    Ok(words)
 }
 
 impl PlacedBlock {
@@ -104,7 +167,8 @@ impl PlacedBlock {
         lines: Vec<BlockLine>,
         machine: &Machine,
     ) -> Result<Self, Fail> {
-        Self::parse_from(asm, lines, machine, (Scoreboard::default(), 0))
+        let words = parse_lines(asm, lines)?;
+        Self::place_words(asm, &words, machine, &(Scoreboard::default(), 0))
     }
 
     /// Parses lines that are reached by the branch to a label in another block.
@@ -120,78 +184,87 @@ impl PlacedBlock {
         let (board, now) =
             state.map_or_else(Default::default, |(_, board, now)| (board.clone(), *now));
         let now = now + machine.cp2.branch_penalty.0;
-        Self::parse_from(asm, lines, machine, (board, now))
+        let words = parse_lines(asm, lines)?;
+        Self::place_words(asm, &words, machine, &(board, now))
     }
 
-    fn parse_from(
+    /// Places words, with words that let time pass before those that would wait. What a word in a hardware loop would
+    /// wait for passes before the loop, so that its turns do not wait again.
+    pub(super) fn place_words(
         asm: &Assembler<'_>,
-        lines: Vec<BlockLine>,
+        words: &[ParsedWord],
         machine: &Machine,
-        (mut board, mut now): (Scoreboard, u64),
+        state: &(Scoreboard, u64),
     ) -> Result<Self, Fail> {
+        let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
+        let mut delays = LoopDelays::new();
+        for _ in 0..MOST_DELAYS {
+            match Self::try_place(words, &nop, machine, state, Some(&delays)) {
+                Ok(placed) => return Ok(placed),
+                Err((opener, cycles)) => *delays.entry(opener).or_default() += cycles,
+            }
+        }
+        // Words of a loop that wait for one another.
+        Ok(Self::try_place(words, &nop, machine, state, None).unwrap_or_default())
+    }
+
+    /// Places words; with `delays`, fails with the word that begins a hardware loop and the cycles by which it must begin
+    /// later.
+    fn try_place(
+        words: &[ParsedWord],
+        nop: &[Selected],
+        machine: &Machine,
+        (board, now): &(Scoreboard, u64),
+        delays: Option<&LoopDelays>,
+    ) -> Result<Self, (usize, u64)> {
+        let (mut board, mut now) = (board.clone(), *now);
         let mut placed = Self {
-            words: Vec::with_capacity(lines.len()),
+            words: Vec::with_capacity(words.len()),
             behind_branches: Vec::new(),
             loop_setup: machine.cp2.loop_setup.0,
             loop_back: machine.cp2.loop_back.0,
         };
-        let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
-        let mut looped = false;
-        for (number, line) in lines.into_iter().enumerate() {
-            let (text, place, symbol) = match line {
-                BlockLine::Word {
-                    text,
-                    place,
-                    symbol,
-                } => (text, place, symbol),
-                BlockLine::End { one_by_one } => {
-                    looped = false;
-                    // What the loop leaves has landed when it begins again, so that no iteration waits.
-                    while one_by_one && board.settled() > now {
-                        let place = placed
-                            .words
-                            .last()
-                            .map_or((Span::START, Chain::default()), |w| w.place);
-                        placed.push(&nop, place, None, true);
-                        now += 1;
-                    }
-                    if let Some(last) = placed.words.last_mut() {
-                        last.closes = true;
-                    }
-                    continue;
-                }
-            };
-            let target = match &symbol {
-                Some(WordSymbol::Target(label)) => Some(label.clone()),
-                _ => None,
-            };
-            let insts = parse_word(asm, &text, place, symbol)?;
+        // The word that began the hardware loop that is open.
+        let mut opened = None;
+        for (number, own) in words.iter().enumerate() {
             let mut word = Word::NOP;
-            for selected in &insts {
+            for selected in &own.insts {
                 match selected.inst.row().slot() {
                     Slot::Arith => word.arith = selected.inst,
                     Slot::Mem => word.mem = selected.inst,
                 }
             }
             let timing = WordTiming::new(&word, &machine.cp2);
-            let (at, _) = board.earliest(&timing, now);
+            let delay = delays.and_then(|delays| delays.get(&number));
+            let delayed = now + delay.copied().unwrap_or(0);
+            let (at, wait) = board.earliest(&timing, delayed);
+            if let (Some(opener), Some(_), true) = (opened, delays, wait.cycles > 0) {
+                return Err((opener, wait.cycles));
+            }
             for _ in now..at {
-                placed.push(&nop, place, None, looped);
+                placed.push(nop, own.place, None, opened.is_some());
             }
             board.issue(&timing, at);
             now = at + 1;
-            let opens = insts.iter().any(|own| own.block);
-            placed.push(&insts, place, Some(number), looped);
-            if opens {
-                looped = true;
+            placed.push(&own.insts, own.place, Some(own.line), opened.is_some());
+            if own.opens {
+                opened = Some(number);
                 now += placed.loop_setup;
             }
-            if let Some(target) = target {
+            if let Some(target) = &own.target {
                 let state = (target.clone(), board.clone(), now);
                 placed.behind_branches.push(state);
-                if let Some(word) = placed.words.last_mut() {
-                    word.target = Some(target);
+            }
+            if own.closes {
+                opened = None;
+                while own.one_by_one && board.settled() > now {
+                    placed.push(nop, own.place, None, true);
+                    now += 1;
                 }
+            }
+            if let Some(last) = placed.words.last_mut() {
+                last.target.clone_from(&own.target);
+                last.closes = own.closes;
             }
         }
         Ok(placed)
