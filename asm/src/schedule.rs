@@ -10,6 +10,10 @@
 //! search begins there. Where latencies keep more values waiting than there are registers,
 //! [`Dataflow::schedule_or_stretch`] makes the interval longer.
 //!
+//! [`Dataflow::schedule_best`] searches further: it knows values of earlier iterations and orders of accesses, tries
+//! iterative modulo scheduling from several starts beside the older orders, and reports the bound and what was tried.
+//! [`Dataflow::schedule_straight`] does the same for what is carried out once.
+//!
 //! This module is the one part of the assembler that knows time: it reads latencies and unit intervals from the
 //! machine's tables.
 

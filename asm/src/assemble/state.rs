@@ -2,8 +2,7 @@
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
-use super::linear_place::{ConstantTable, PlacedBlock};
-use super::linear_words::BlockWrites;
+use super::linear::{BlockWrites, ConstantTable, PlacedBlock};
 use super::select::Selected;
 use super::symbols::Table;
 use super::{Options, include::Loaded};

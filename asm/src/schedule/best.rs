@@ -329,7 +329,7 @@ impl Search<'_> {
         let checked = check_placement(self.body, self.machine, interval, (cycles, steps, last));
         debug_assert!(unroll.is_none() || checked.is_ok(), "{checked:?}");
         checked.map_err(|_| IntervalRefusal::Slots)?;
-        let latency = |op: &Op| latency(self.machine, op.class);
+        let latency = |op: &Op| op.latency(self.machine);
         let lifetimes = registers::lifetimes(self.body, cycles, interval, latency);
         let live = registers::count_live(self.body, &lifetimes, interval);
         let least = registers::least_unroll(&lifetimes, interval);
@@ -353,7 +353,7 @@ impl Search<'_> {
 
     fn finish(&self, interval: u32, candidate: Candidate) -> ModuloSchedule {
         let (cycles, steps, last) = candidate.found;
-        let latency = |op: &Op| latency(self.machine, op.class);
+        let latency = |op: &Op| op.latency(self.machine);
         ModuloSchedule {
             slack: self.body.slack(&cycles, latency),
             body: self.body.clone(),

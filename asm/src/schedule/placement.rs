@@ -217,7 +217,7 @@ impl<'a> Attempt<'a> {
 
     /// Returns the latency of an operation in cycles.
     pub(super) fn latency(&self, op: usize) -> i64 {
-        latency(self.machine, self.body.ops[op].class)
+        self.body.ops[op].latency(self.machine)
     }
 
     /// Returns the first of some times at which a slot is free.

@@ -2,10 +2,12 @@
 
 use super::ScheduledProgram;
 use crate::table::{Align, TextTable};
-use cp2_asm::schedule::{RefusedInterval, ScheduleLimit};
+use cp2_asm::schedule::{IntervalRefusal, RefusedInterval, ScheduleLimit};
 use cp2_asm::{BlockReport, BoundTerm, CycleFormula, Line, Program};
 use serde_json::{Value, json};
 
+/// Most intervals tried in vain that the text shows of a block.
+const SHOWN_INTERVALS: usize = 4;
 /// Columns of the table.
 const COLUMNS: [(&str, Align); 10] = [
     ("block", Align::Left),
@@ -34,9 +36,7 @@ pub(super) fn text(programs: &[ScheduledProgram]) -> String {
             add_rows(&mut table, block, &own.assembly.program, machine);
             let bound = list_terms(block, &own.assembly.program);
             details += &format!("{} on {machine}: bound {bound}\n", block.name);
-            for refused in &block.refused {
-                details += &format!("  {}\n", describe_refused(refused));
-            }
+            details += &list_refused(&block.refused);
         }
     }
     format!("{table}\n{details}")
@@ -44,9 +44,10 @@ pub(super) fn text(programs: &[ScheduledProgram]) -> String {
 
 /// Adds the rows of a block: one for each range of counts.
 fn add_rows(table: &mut TextTable, block: &BlockReport, program: &Program, machine: &str) {
-    for (index, formula) in block.cycles.iter().enumerate() {
-        let next = block.cycles.get(index + 1);
-        let cycles = describe_formula(block, formula, next);
+    let mut formulas = block.cycles.clone();
+    formulas.sort_by_key(|formula| formula.from);
+    for (index, formula) in formulas.iter().enumerate() {
+        let cycles = describe_formula(block, formula);
         if index > 0 {
             let mut cells = COLUMNS.map(|_| String::new());
             if let Some(last) = cells.last_mut() {
@@ -78,33 +79,26 @@ fn place(program: &Program, (file, line): (u32, u32)) -> String {
     program.place(Line::new(file, line)).unwrap_or_default()
 }
 
-/// Returns the cycles of a range of counts as text.
-fn describe_formula(
-    block: &BlockReport,
-    formula: &CycleFormula,
-    next: Option<&CycleFormula>,
-) -> String {
+/// Returns the cycles of some counts as text.
+fn describe_formula(block: &BlockReport, formula: &CycleFormula) -> String {
     if let Some(iterations) = block.iterations {
         return format!("{} for n = {iterations}", formula.base);
     }
-    let last = next.and_then(|next| next.from.checked_sub(1));
-    let range = match last {
-        Some(last) if last <= formula.from => format!("for n = {}", formula.from),
-        Some(last) => format!("for n = {} .. {last}", formula.from),
-        None => format!("from n = {} on", formula.from),
+    let (from, per) = (formula.from, formula.per.max(1));
+    let counts = match formula.until.map(|until| until.saturating_sub(per)) {
+        Some(last) if last <= from => return format!("{} for n = {from}", formula.base),
+        Some(last) => format!("for n = {from} .. {last}"),
+        None if per == 1 => format!("from n = {from} on"),
+        None => format!("for n = {from}, {}, ..", from.saturating_add(per)),
     };
-    match (formula.slope, formula.per) {
-        (0, _) => format!("{} {range}", formula.base),
-        (slope, 0 | 1) => {
-            let constant = i128::from(formula.base) - i128::from(slope) * i128::from(formula.from);
-            let sign = if constant < 0 { '-' } else { '+' };
-            format!("{slope} n {sign} {} {range}", constant.unsigned_abs())
-        }
-        (slope, per) => format!(
-            "{} + {slope} (n - {}) / {per} {range}",
-            formula.base, formula.from
-        ),
+    let slope = formula.slope / per;
+    if slope * per != formula.slope {
+        let steps = format!("{} (n - {from}) / {per}", formula.slope);
+        return format!("{} + {steps} {counts}", formula.base);
     }
+    let constant = i128::from(formula.base) - i128::from(slope) * i128::from(from);
+    let sign = if constant < 0 { '-' } else { '+' };
+    format!("{slope} n {sign} {} {counts}", constant.unsigned_abs())
 }
 
 /// Returns the terms of a bound as text: cycles, and the lines of a recurrence.
@@ -125,16 +119,44 @@ fn list_terms(block: &BlockReport, program: &Program) -> String {
     format!("{}: {}", block.bound, terms.join(", "))
 }
 
-/// Returns the reason why an interval was refused as text.
+/// Returns the intervals that were tried in vain, a line for each of the first.
+fn list_refused(refused: &[RefusedInterval]) -> String {
+    let mut lines: Vec<(u32, Vec<String>)> = Vec::new();
+    for own in refused {
+        let reason = describe_refused(own);
+        match lines.last_mut().filter(|last| last.0 == own.interval) {
+            Some((_, reasons)) => reasons.push(reason),
+            None => lines.push((own.interval, vec![reason])),
+        }
+    }
+    let mut text = String::new();
+    for (interval, reasons) in lines.iter().take(SHOWN_INTERVALS) {
+        text += &format!("  interval {interval}: {}\n", reasons.join("; "));
+    }
+    if let (Some((last, _)), true) = (lines.last(), lines.len() > SHOWN_INTERVALS) {
+        let more = lines.len() - SHOWN_INTERVALS;
+        text += &format!("  and {more} more, up to interval {last}: --json has all\n");
+    }
+    text
+}
+
+/// Returns the reason why an interval was refused as text, with the copies that were tried.
 fn describe_refused(refused: &RefusedInterval) -> String {
     let copies = match refused.copies {
         1 => "1 copy".to_owned(),
         copies => format!("{copies} copies"),
     };
-    format!(
-        "interval {} with {copies}: {}",
-        refused.interval, refused.refusal
-    )
+    format!("with {copies} {}", describe_reason(refused))
+}
+
+/// Returns the reason why an interval was refused.
+fn describe_reason(refused: &RefusedInterval) -> String {
+    match refused.refusal {
+        IntervalRefusal::Dependences => {
+            "a value comes back too soon, or lives too long for its copies".to_owned()
+        }
+        IntervalRefusal::Slots | IntervalRefusal::Registers { .. } => refused.refusal.to_string(),
+    }
 }
 
 /// Returns the reports as JSON.
@@ -163,12 +185,13 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
         json!({
             "interval": own.interval,
             "copies": own.copies,
-            "reason": own.refusal.to_string(),
+            "reason": describe_reason(own),
         })
     });
     let cycles = block.cycles.iter().map(|formula| {
         json!({
             "from": formula.from,
+            "until": formula.until,
             "base": formula.base,
             "slope": formula.slope,
             "per": formula.per,
@@ -197,8 +220,26 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
 mod tests {
     use super::*;
     use cp2_asm::{Options, Source, assemble};
+    use cp2_machine::Machine;
 
-    /// Formulas say the cycles of their range, and no count is in two ranges.
+    /// Returns the cycles that a formula's text gives for a count.
+    fn evaluate(text: &str, n: i64) -> i64 {
+        let (formula, _) = text
+            .split_once(" for n = ")
+            .or(text.split_once(" from n = "))
+            .unwrap();
+        let terms = formula.replace("- ", "-").replace("+ ", "");
+        let numbers: Vec<&str> = terms.split(' ').collect();
+        match numbers[..] {
+            [base] => base.parse().unwrap(),
+            [slope, "n", constant] => {
+                slope.parse::<i64>().unwrap() * n + constant.parse::<i64>().unwrap()
+            }
+            _ => panic!("{text}"),
+        }
+    }
+
+    /// The text of a formula says the cycles of the counts that it holds for, and every count has one formula.
     #[test]
     fn formulas_are_those_of_the_report() {
         let text = ".linear double, c0
@@ -215,21 +256,20 @@ mod tests {
         };
         let assembly = assemble(&Source::new("k.s", text), &options).unwrap();
         let block = &assembly.blocks[0];
-        let cycles = &block.cycles;
-        let last = cycles.last().unwrap();
-        let shown = describe_formula(block, last, None);
-        let (slope, rest) = shown.split_once(" n ").unwrap();
-        let (constant, from) = rest.split_once(" from n = ").unwrap();
-        let number = |text: &str| text.replace([' ', '+'], "").parse::<i64>().unwrap();
-        let from = number(from.trim_end_matches(" on")) as u64;
-        for n in from..from + 9 {
-            let said = number(slope) * n as i64 + number(constant);
+        for n in 0..40u64 {
+            let holds = |own: &&CycleFormula| {
+                n >= own.from
+                    && (n - own.from).is_multiple_of(own.per)
+                    && own.until.is_none_or(|until| n < until)
+            };
+            let found: Vec<_> = block.cycles.iter().filter(holds).collect();
+            let [formula] = found[..] else {
+                panic!("{n}: {found:?}")
+            };
+            let shown = describe_formula(block, formula);
+            let said = evaluate(&shown, n as i64);
             assert_eq!(said as u64, block.count_cycles(n), "{shown}, n = {n}");
         }
-        assert!(cycles.len() > 1 && cycles.is_sorted_by_key(|own| own.from));
-        let first = describe_formula(block, &cycles[0], cycles.get(1));
-        assert!(first.ends_with("for n = 0"), "{first}");
+        assert!(block.cycles.len() > 1);
     }
-
-    use cp2_machine::Machine;
 }
