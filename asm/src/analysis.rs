@@ -37,6 +37,7 @@ mod steady;
 pub use bound::{LoopBound, LoopLimit};
 pub use cycle_ratio::CycleRatio;
 pub(crate) use dependence::{Dependence, find_largest_ratio};
+pub(crate) use liveness::list_live_registers;
 pub use loops::{
     BranchingReason, LoopAnalysis, LoopBody, LoopCloser, ProgramLoop, analyze_loops, find_loops,
 };

@@ -20,6 +20,7 @@ mod network;
 mod npb;
 mod pipeline;
 mod run;
+mod schedule;
 mod signal;
 mod solve;
 mod spmv;
@@ -45,6 +46,8 @@ pub(crate) enum CliCommand {
     Asm(asm::Args),
     /// Say how fast the loops of a kernel are, and how fast their operations could be
     Analyze(analyze::Args),
+    /// Say how linear blocks are scheduled, and write the scheduled program
+    Schedule(schedule::Args),
     /// Turn an ELF object back into assembly text
     Disasm(disasm::Args),
     /// Run an object file, or repeat an emitted run
@@ -95,6 +98,7 @@ impl CliCommand {
         match self {
             Self::Asm(args) => asm::run(&args),
             Self::Analyze(args) => analyze::run(&args),
+            Self::Schedule(args) => schedule::run(&args),
             Self::Disasm(args) => disasm::run(&args),
             Self::Run(args) => run::run(&args, json),
             Self::Map(args) => map::run(&args, json),
@@ -339,6 +343,7 @@ impl AssemblerArgs {
             machine: Some(machine),
             check_registers: true,
             include: Some(&include),
+            ..cp2_asm::Options::default()
         };
         Ok(cp2_asm::assemble(&source, &options)?)
     }

@@ -6,6 +6,12 @@ use crate::isa::{Op, RegSet, Word};
 /// Registers of the sections.
 const SECTION_REGISTERS: RegSet = RegSet((1 << 64) - 1);
 
+/// Returns the registers that are live before each word of a program; none if its flow is not known.
+pub(crate) fn list_live_registers(words: &[Word], entry: usize) -> Option<Vec<RegSet>> {
+    let flow = Flow::of(words, &[entry]).ok()?;
+    Some(Liveness::new(words, &flow).before)
+}
+
 /// Registers that are live before each word of the reachable program.
 pub(super) struct Liveness {
     /// By program address.

@@ -10,6 +10,7 @@ use super::resolve::{place, resolve};
 use super::select::taken_mnemonic;
 use super::stall;
 use super::state::Assembler;
+use crate::analysis::list_live_registers;
 use crate::diag::{Diagnostics, Fail, Problem};
 use crate::isa::{Slot, Word};
 use crate::linear::BlockReport;
@@ -81,6 +82,10 @@ impl Assembler<'_> {
         let Some(words) = complete.filter(|_| !self.sink.has_errors()) else {
             return Err(self.sink.finish(&self.map).0);
         };
+        self.check_block_writes(&words, entry);
+        if self.sink.has_errors() {
+            return Err(self.sink.finish(&self.map).0);
+        }
         if let Some(m) = self.options.machine {
             stall::warn(&mut self, m, &words);
         }
@@ -163,6 +168,27 @@ impl Assembler<'_> {
         }
         self.words = pending;
         words
+    }
+
+    /// Refuses linear blocks that write registers which are needed behind them.
+    fn check_block_writes(&mut self, words: &[Word], entry: u16) {
+        if self.block_writes.is_empty() {
+            return;
+        }
+        let Some(live) = list_live_registers(words, usize::from(entry)) else {
+            return;
+        };
+        for block in std::mem::take(&mut self.block_writes) {
+            let needed = live.get(block.behind).copied().unwrap_or_default();
+            if let Some(register) = (needed & block.written).iter().next() {
+                let problem = Problem::BlockOverwrites {
+                    name: block.name.to_string(),
+                    register: register.to_string(),
+                };
+                let (at, chain) = block.place;
+                self.error(Fail::new(problem, at), chain);
+            }
+        }
     }
 
     /// Checks that execution does not run off the end. Only a program without errors is checked, since a

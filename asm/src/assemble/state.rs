@@ -2,7 +2,7 @@
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
-use super::linear_place::{ConstantTable, PlacedBlock};
+use super::linear::{BlockWrites, ConstantTable, PlacedBlock};
 use super::select::Selected;
 use super::symbols::Table;
 use super::{Options, include::Loaded};
@@ -116,6 +116,8 @@ pub(super) struct Assembler<'a> {
     pub(super) tables: Vec<ConstantTable>,
     /// Loops that stand behind the program, with the symbols of their addresses.
     pub(super) pool: Vec<(Rc<str>, PlacedBlock)>,
+    /// Registers that the linear blocks write.
+    pub(super) block_writes: Vec<BlockWrites>,
     /// What was found about the linear blocks.
     pub(super) reports: Vec<BlockReport>,
     /// Last word of the latest hardware loop that a linear block made.
@@ -151,6 +153,7 @@ impl<'a> Assembler<'a> {
             linear: None,
             tables: Vec::new(),
             pool: Vec::new(),
+            block_writes: Vec::new(),
             reports: Vec::new(),
             scheduled_end: None,
             lines: 0,

@@ -172,6 +172,10 @@ pub enum Problem {
     NoInitialValue { name: String, distance: u32 },
     #[error("a linear block is scheduled for a machine, and none is given")]
     NeedsMachine,
+    #[error(
+        "block `{name}` writes {register}, and a word behind it reads what {register} had before"
+    )]
+    BlockOverwrites { name: String, register: String },
     #[error("block `{name}` finds too few {what}")]
     LacksRegisters { name: String, what: &'static str },
     #[error("block `{name}` has no schedule: {refusal}")]
@@ -304,6 +308,7 @@ impl Problem {
             Self::NoEarlierIteration { .. } => "no-earlier-iteration",
             Self::NoInitialValue { .. } => "no-initial-value",
             Self::NeedsMachine => "needs-machine",
+            Self::BlockOverwrites { .. } => "block-overwrites",
             Self::LacksRegisters { .. } => "lacks-registers",
             Self::Unschedulable { .. } => "unschedulable",
             Self::WrongSection { .. } => "wrong-section",
@@ -360,6 +365,9 @@ impl Problem {
                 )]
             }
             Self::NeedsMachine => one("give one: --machine vm7"),
+            Self::BlockOverwrites { .. } => one(
+                "a block uses registers that no word before it names, and those of `.free`: take another register, or set it before the block",
+            ),
             Self::LacksRegisters { .. } => {
                 one("`.free` names registers that the block may use although other words name them")
             }

@@ -5,7 +5,7 @@ use super::text::write_word;
 use crate::isa::Word;
 use crate::{Program, Segment};
 use cp2_machine::LANE_BYTES;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Display};
 
 /// Column where comments begin.
@@ -25,6 +25,10 @@ pub struct Listing<'a> {
     labels: Labels,
     addresses: bool,
     sources: Option<HashMap<u32, Vec<String>>>,
+    /// Comments by the address of the word that they stand behind.
+    comments: BTreeMap<usize, String>,
+    /// Lines of comments by the address of the word that they stand before.
+    remarks: BTreeMap<usize, Vec<String>>,
 }
 
 impl<'a> Listing<'a> {
@@ -36,6 +40,8 @@ impl<'a> Listing<'a> {
             labels,
             addresses: false,
             sources: None,
+            comments: BTreeMap::new(),
+            remarks: BTreeMap::new(),
         }
     }
 
@@ -58,6 +64,20 @@ impl<'a> Listing<'a> {
                 .filter_map(|(file, i)| Some((i, lines(read(file)?))))
                 .collect(),
         );
+        self
+    }
+
+    /// Adds a comment behind the word at `pc`; a later one takes its place.
+    #[must_use]
+    pub fn comment(mut self, pc: usize, text: impl Into<String>) -> Self {
+        self.comments.insert(pc, text.into());
+        self
+    }
+
+    /// Adds a line of comment before the word at `pc`, behind those that stand there.
+    #[must_use]
+    pub fn remark(mut self, pc: usize, text: impl Into<String>) -> Self {
+        self.remarks.entry(pc).or_default().push(text.into());
         self
     }
 
@@ -112,6 +132,9 @@ impl<'a> Listing<'a> {
         }
         let mut last = None;
         for pc in 0..self.words.len() {
+            for text in self.remarks.get(&pc).into_iter().flatten() {
+                writeln!(f, "    ; {}", one_line(text))?;
+            }
             self.write_labels(f, pc)?;
             let line = self.program.lines.get(pc);
             if self.sources.is_some() && last != line {
@@ -119,13 +142,18 @@ impl<'a> Listing<'a> {
                 last = line;
             }
             let text = self.word(pc);
-            match self.program.words.get(pc).filter(|_| self.addresses) {
-                Some(bits) => writeln!(
+            let bits = self.program.words.get(pc).filter(|_| self.addresses);
+            let address = bits.map(|bits| format!("{pc:04x}: {bits:016x}"));
+            let comment = self.comments.get(&pc).map(|text| one_line(text));
+            let comments: Vec<String> = address.into_iter().chain(comment).collect();
+            match comments.is_empty() {
+                true => writeln!(f, "    {text}")?,
+                false => writeln!(
                     f,
-                    "    {text:<width$} ; {pc:04x}: {bits:016x}",
+                    "    {text:<width$} ; {}",
+                    comments.join(" | "),
                     width = COMMENT - 5
                 )?,
-                None => writeln!(f, "    {text}")?,
             }
         }
         self.write_labels(f, self.words.len())

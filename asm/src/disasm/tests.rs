@@ -172,3 +172,24 @@ fn made_up_labels_avoid_symbols() {
     assert_eq!(listing.word(0), "jmp L_0000_");
     assert_eq!(listing.labels(0), ["L_0000_"]);
 }
+
+/// Comments stand behind their word and remarks before it; neither ends its line, whatever its text holds.
+#[test]
+fn comments_and_remarks_stay_comments() {
+    let program = sample();
+    let text = disassemble(&program)
+        .unwrap()
+        .comment(2, "k.s:1\nstop")
+        .remark(2, "first\nstop")
+        .remark(2, "second")
+        .to_string();
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let at = lines.iter().position(|line| line.starts_with("ldq"));
+    let at = at.unwrap();
+    assert!(lines[at].ends_with("; k.s:1 stop"), "{text}");
+    assert_eq!(lines[at - 2..at], ["; first stop", "; second"]);
+    let addressed = disassemble(&program).unwrap().addresses(true);
+    let addressed = addressed.comment(2, "k.s:1").to_string();
+    let bits = format!("; 0002: {:016x} | k.s:1", program.words[2]);
+    assert!(addressed.contains(&bits), "{addressed}");
+}

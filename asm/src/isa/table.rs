@@ -36,6 +36,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// Returns the latency in cycles of a row of a machine file that has one of its own.
+    pub(crate) fn own_latency(&self) -> Option<u64> {
+        match self.op {
+            Op::User(row) => row.definition().latency.map(|cycles| cycles.0),
+            _ => None,
+        }
+    }
+
     /// Returns the slot that the row belongs to.
     #[must_use]
     pub const fn slot(&self) -> Slot {

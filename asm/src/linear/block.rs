@@ -116,6 +116,15 @@ pub(crate) enum PointerBase {
     Address(i64),
 }
 
+/// The distance from an iteration to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockStep {
+    /// Bytes.
+    Bytes(i64),
+    /// The bytes in the step register with this number.
+    Register(u8),
+}
+
 /// A pointer that steps once an iteration.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockPointer {
@@ -123,8 +132,7 @@ pub(crate) struct BlockPointer {
     pub(crate) base: PointerBase,
     /// Bytes from the base to the place of the first iteration.
     pub(crate) bytes: i64,
-    /// Bytes from an iteration to the next.
-    pub(crate) step: i64,
+    pub(crate) step: BlockStep,
     pub(crate) at: Span,
     /// Source position of the first access.
     pub(crate) used: Option<Span>,
@@ -252,7 +260,7 @@ impl LinearBlock {
                 }
             }
             if name.half.is_some() {
-                own.width = Some(ValueWidth::Quad);
+                own.width.get_or_insert(ValueWidth::Quad);
             }
         }
         Ok(ValueUse {

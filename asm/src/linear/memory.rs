@@ -3,7 +3,7 @@
 //! Accesses through pointers from one register or label with one step are compared exactly, across iterations. Other
 //! pointers keep the order of the text, unless the block says that they are apart.
 
-use super::block::{BlockCount, BlockOperand, LinearBlock, PointerBase};
+use super::block::{BlockCount, BlockOperand, BlockStep, LinearBlock, PointerBase};
 use super::widths::ChosenRow;
 use crate::isa::Kind;
 
@@ -101,14 +101,26 @@ impl LinearBlock {
                 PointerBase::Register(_) => access.place,
             };
             let places = [address(a, first), address(b, second)];
-            if let Some(distance) = meeting_distance(places, [first.bytes, second.bytes], a.step, 0)
-            {
-                order(first, second, distance);
-            }
+            let bytes = [first.bytes, second.bytes];
             let [one, other] = places;
-            let bytes = [second.bytes, first.bytes];
-            if let Some(distance) = meeting_distance([other, one], bytes, a.step, 1) {
-                order(second, first, distance);
+            match a.step {
+                BlockStep::Bytes(step) => {
+                    if let Some(distance) = meeting_distance(places, bytes, step, 0) {
+                        order(first, second, distance);
+                    }
+                    let bytes = [second.bytes, first.bytes];
+                    if let Some(distance) = meeting_distance([other, one], bytes, step, 1) {
+                        order(second, first, distance);
+                    }
+                }
+                BlockStep::Register(_) => {
+                    // Within an iteration the step plays no part; later ones may meet.
+                    if meeting_distance(places, bytes, 0, 0).is_some() {
+                        order(first, second, 0);
+                    }
+                    order(first, second, 1);
+                    order(second, first, 1);
+                }
             }
         } else if !self.apart {
             order(first, second, 0);

@@ -1,6 +1,8 @@
 //! What was found about a linear block.
 
-use cp2_machine::ClassMap;
+use crate::analysis::CycleRatio;
+use crate::schedule::{Dataflow, RefusedInterval, ScheduleLimit, ScheduleReport};
+use cp2_machine::{Class, ClassMap, Machine};
 
 /// A linear block as it was scheduled.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +15,13 @@ pub struct BlockReport {
     pub interval: u64,
     /// The least interval that slots, units and dependences have room for, in cycles.
     pub bound: u64,
+    /// The terms of the bound, the largest first. A block whose operations keep the order of a hint has those of slots
+    /// and units only.
+    pub terms: Vec<BoundTerm>,
+    /// Intervals that were tried in vain. A block whose operations keep the order of a hint has none.
+    pub refused: Vec<RefusedInterval>,
+    /// Address of the first word.
+    pub first_word: usize,
     /// Number of iterations; none where a register holds it.
     pub iterations: Option<u64>,
     /// Operations of an iteration in the arithmetic slot, by class.
@@ -34,6 +43,66 @@ pub struct BlockReport {
     /// Cycles of the block by the number of iterations, from its first word to the word behind its last; the ranges
     /// follow one another. A block that begins with results pending may wait for them besides.
     pub cycles: Vec<CycleFormula>,
+}
+
+/// A reason why an iteration of a block takes so many cycles at least.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BoundTerm {
+    /// The reason.
+    pub limit: ScheduleLimit,
+    /// The cycles.
+    pub cycles: CycleRatio,
+    /// Source positions of the operations of a recurrence, in rising order: index of the file, and line.
+    pub places: Vec<(u32, u32)>,
+}
+
+impl BoundTerm {
+    /// Lists the terms that a search reports; `place_of` returns the source position of an operation.
+    pub(crate) fn list(
+        report: &ScheduleReport,
+        place_of: impl Fn(usize) -> Option<(u32, u32)>,
+    ) -> Vec<Self> {
+        let terms = report.bound.terms.iter().map(|(limit, cycles)| {
+            let mut places: Vec<(u32, u32)> = match limit {
+                ScheduleLimit::Recurrence(operations) => operations
+                    .iter()
+                    .filter_map(|&operation| place_of(operation))
+                    .collect(),
+                _ => Vec::new(),
+            };
+            places.sort_unstable();
+            places.dedup();
+            Self {
+                limit: limit.clone(),
+                cycles: *cycles,
+                places,
+            }
+        });
+        terms.collect()
+    }
+
+    /// Lists the terms of slots and units.
+    pub(crate) fn list_slots(dataflow: &Dataflow, machine: &Machine) -> Vec<Self> {
+        let term = |limit, cycles: u64| Self {
+            limit,
+            cycles: CycleRatio::whole(cycles),
+            places: Vec::new(),
+        };
+        let mut terms = vec![
+            term(ScheduleLimit::Arithmetic, dataflow.arithmetic() as u64),
+            term(ScheduleLimit::Memory, dataflow.memory() as u64),
+        ];
+        let classes = dataflow.classes();
+        for class in Class::ALL {
+            let busy = machine.cp2.interval[class].0;
+            if busy > 1 && classes[class] > 0 {
+                let cycles = classes[class].saturating_mul(busy);
+                terms.push(term(ScheduleLimit::Unit(class), cycles));
+            }
+        }
+        terms.sort_by_key(|term| std::cmp::Reverse(term.cycles));
+        terms
+    }
 }
 
 /// Cycles of a block for some numbers of iterations n: `base + slope (n - from) / per`.

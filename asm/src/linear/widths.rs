@@ -6,7 +6,7 @@
 use super::block::{BlockOperand, BlockOperation, LinearBlock, ValueWidth};
 use crate::assemble::describe_row;
 use crate::diag::{Fail, Problem};
-use crate::isa::{Kind, Row};
+use crate::isa::{Kind, Row, Slot};
 use crate::syntax::Register;
 
 /// The row of an operation, and whether it is one for each half of quads.
@@ -43,7 +43,7 @@ impl LinearBlock {
             BlockOperand::Value(used) => {
                 let width = self.values.get(used.value).and_then(|value| value.width);
                 match (used.half, width, kind) {
-                    (Some(_), _, kind) => kind == Kind::Pair,
+                    (Some(_), width, kind) => kind == Kind::Pair && width != Some(ValueWidth::Pair),
                     (None, Some(ValueWidth::Quad), Kind::Pair) => halves,
                     (None, Some(ValueWidth::Quad), kind) => kind == Kind::Quad && !halves,
                     (None, Some(ValueWidth::Pair), kind) => kind == Kind::Pair,
@@ -86,7 +86,8 @@ impl LinearBlock {
             found.retain(wide);
         }
         if found.is_empty() {
-            let halves = rows().filter(|row| fits(row, true));
+            // A load or a store is one access: its halves would lie at one place.
+            let halves = rows().filter(|row| row.slot() == Slot::Arith && fits(row, true));
             found.extend(halves.map(|row| choose(row, true)));
         }
         found
@@ -98,6 +99,16 @@ impl LinearBlock {
     /// An operation whose operands fit no row.
     pub(crate) fn find_widths(&mut self) -> Result<Vec<ChosenRow>, Fail> {
         let operations = std::mem::take(&mut self.operations);
+        // What has halves is a quad.
+        let operands = operations.iter().flat_map(|own| &own.operands);
+        for (operand, _) in operands {
+            if let BlockOperand::Value(used) = operand
+                && used.half.is_some()
+                && let Some(value) = self.values.get_mut(used.value)
+            {
+                value.width.get_or_insert(ValueWidth::Quad);
+            }
+        }
         let found = self.widen(&operations);
         self.operations = operations;
         found
@@ -166,6 +177,7 @@ impl LinearBlock {
                 let value = self.values.get(used.value);
                 let name = value.map_or("", |value| &*value.name);
                 let width = match (used.half, value.and_then(|value| value.width)) {
+                    (Some(_), Some(ValueWidth::Pair)) => "a half of the pair",
                     (Some(_), _) => "a half of",
                     (None, Some(ValueWidth::Quad)) => "the quad",
                     (None, Some(ValueWidth::Pair)) => "the pair",

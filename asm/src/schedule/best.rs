@@ -10,7 +10,7 @@ use super::report::{
 };
 use super::search::Unschedulable;
 use super::starts::{SPREADING, Starts, order_by_results};
-use cp2_machine::Machine;
+use cp2_machine::{Class, Machine};
 
 /// Starts of the search for each interval, by the number of operations up to which they are made.
 const STARTS: [(usize, u32); 4] = [(60, 40), (130, 24), (260, 10), (usize::MAX, 4)];
@@ -159,9 +159,14 @@ impl Search<'_> {
             });
             return Err(self.refuse(interval));
         };
+        // Results land before the end, steps of pointers too, and units are free again.
+        let update = latency(self.machine, Class::Scalar);
         let ops = self.graph.nodes.iter().zip(&candidate.found.0);
-        let lands =
-            ops.map(|(node, &at)| u32::try_from(node.latency.max(1)).map_or(at, |l| at + l));
+        let lands = ops.map(|(node, &at)| {
+            let update = if node.memory { update } else { 1 };
+            let latency = node.latency.max(node.busy).max(update);
+            u32::try_from(latency.max(1)).map_or(at, |latency| at.saturating_add(latency))
+        });
         let interval = lands.max().unwrap_or(1);
         Ok(self.finish(interval, candidate))
     }
@@ -324,7 +329,7 @@ impl Search<'_> {
         let checked = check_placement(self.body, self.machine, interval, (cycles, steps, last));
         debug_assert!(unroll.is_none() || checked.is_ok(), "{checked:?}");
         checked.map_err(|_| IntervalRefusal::Slots)?;
-        let latency = |op: &Op| latency(self.machine, op.class);
+        let latency = |op: &Op| op.latency(self.machine);
         let lifetimes = registers::lifetimes(self.body, cycles, interval, latency);
         let live = registers::count_live(self.body, &lifetimes, interval);
         let least = registers::least_unroll(&lifetimes, interval);
@@ -348,7 +353,7 @@ impl Search<'_> {
 
     fn finish(&self, interval: u32, candidate: Candidate) -> ModuloSchedule {
         let (cycles, steps, last) = candidate.found;
-        let latency = |op: &Op| latency(self.machine, op.class);
+        let latency = |op: &Op| op.latency(self.machine);
         ModuloSchedule {
             slack: self.body.slack(&cycles, latency),
             body: self.body.clone(),

@@ -2,6 +2,7 @@
 
 use super::dataflow::Dataflow;
 use super::placement::ModuloSchedule;
+use super::report::ScheduleReport;
 use super::search::Unschedulable;
 use cp2_machine::{Class, Machine};
 use std::collections::HashMap;
@@ -15,8 +16,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Debug, Default)]
 pub struct ScheduleCache(Mutex<HashMap<[u64; 2], Arc<KeptSchedule>>>);
 
-/// The result of a search: a schedule, or the refusal, and the bound of the interval in cycles.
-pub(crate) type KeptSchedule = (Result<ModuloSchedule, Unschedulable>, u32);
+/// The result of a search: a schedule, or the refusal, and what the search reports.
+pub(crate) type KeptSchedule = (
+    Result<ModuloSchedule, Unschedulable>,
+    Option<ScheduleReport>,
+);
 
 /// Most schedules that are kept.
 const MOST: usize = 1024;

@@ -67,7 +67,7 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn latency(&self, op: usize) -> i64 {
-        latency(self.machine, self.body.ops[op].class)
+        self.body.ops[op].latency(self.machine)
     }
 
     /// Each slot has one operation in a cycle, each unit one in its own interval. Loads of steps count behind

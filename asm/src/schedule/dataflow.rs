@@ -1,6 +1,7 @@
 //! The dataflow of one iteration of a loop.
 
-use cp2_machine::{Class, ClassMap};
+use super::placement::latency;
+use cp2_machine::{Class, ClassMap, Machine};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -45,6 +46,8 @@ pub struct DataPointer(pub(super) usize);
 pub enum PointerStep {
     /// By so many bytes.
     Bytes(i64),
+    /// By the step register `s{0}`.
+    Register(u8),
     /// By the step register `s{0}` in the pointer's modulo range.
     Modulo(u8),
     /// By these step registers in turn, in the pointer's modulo range.
@@ -75,6 +78,8 @@ pub(super) struct Access {
 pub(super) struct Op {
     pub(super) name: &'static str,
     pub(super) class: Class,
+    /// Cycles to the first issue that may read a result, where these are not those of the class.
+    pub(super) own_latency: Option<u64>,
     pub(super) defs: Vec<DataOperand>,
     pub(super) uses: Vec<DataOperand>,
     /// For every operand the iterations that lie between the one that computes it and this one: 0 for a value
@@ -110,6 +115,14 @@ impl fmt::Display for DataImmediate {
 }
 
 impl Op {
+    /// Returns the cycles from the issue to the first one that may read a result.
+    pub(super) fn latency(&self, machine: &Machine) -> i64 {
+        let own = self
+            .own_latency
+            .map(|cycles| i64::try_from(cycles).unwrap_or(i64::MAX));
+        own.unwrap_or_else(|| latency(machine, self.class))
+    }
+
     pub(super) fn is_load(&self) -> bool {
         self.access.is_some() && !self.defs.is_empty()
     }
@@ -282,7 +295,7 @@ impl Dataflow {
             )
                 .hash(hasher);
             let access = op.access.map(|access| (access.pointer, access.offset));
-            (access, op.phase.to_bits(), op.immediate).hash(hasher);
+            (access, op.phase.to_bits(), op.immediate, op.own_latency).hash(hasher);
         }
         (&self.quads, &self.pointers, self.in_order, self.evenly).hash(hasher);
         (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
@@ -305,6 +318,7 @@ impl Dataflow {
         self.ops.push(Op {
             name,
             class: class(name),
+            own_latency: None,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
             distances: vec![0; uses.len()],
@@ -417,6 +431,7 @@ impl Dataflow {
         self.ops.push(Op {
             name,
             class,
+            own_latency: None,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
             distances: vec![0; uses.len()],
@@ -425,6 +440,13 @@ impl Dataflow {
             phase: self.phase,
             immediate,
         });
+    }
+
+    /// Sets the latency of the operation added last, in cycles, where it is not that of its class.
+    pub(crate) fn set_latency(&mut self, cycles: u64) {
+        if let Some(op) = self.ops.last_mut() {
+            op.own_latency = Some(cycles.max(1));
+        }
     }
 
     /// Declares that `store` overwrites what the load `load` of the same iteration reads. Both are indices of
@@ -457,6 +479,7 @@ impl Dataflow {
         self.ops.push(Op {
             name,
             class,
+            own_latency: None,
             defs: defs.to_vec(),
             uses: uses.to_vec(),
             distances: vec![0; uses.len()],
@@ -474,7 +497,7 @@ impl Dataflow {
 
     /// Returns the cycles in an iteration of the busiest unit that does not take an operation every cycle:
     /// `max(count * interval)` over the classes.
-    pub fn busiest_unit(&self, machine: &cp2_machine::Machine) -> usize {
+    pub fn busiest_unit(&self, machine: &Machine) -> usize {
         let classes = self.classes();
         let cycles = classes.iter().map(|(class, &count)| {
             let interval = machine.cp2.interval[class].0;
@@ -506,7 +529,10 @@ impl Dataflow {
 pub(super) fn table(step: PointerStep) -> Option<u8> {
     match step {
         PointerStep::Table { step, .. } => Some(step),
-        PointerStep::Bytes(_) | PointerStep::Modulo(_) | PointerStep::Turns(_) => None,
+        PointerStep::Bytes(_)
+        | PointerStep::Register(_)
+        | PointerStep::Modulo(_)
+        | PointerStep::Turns(_) => None,
     }
 }
 

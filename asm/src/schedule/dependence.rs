@@ -69,7 +69,10 @@ impl DependenceGraph {
         let mut nodes: Vec<ScheduleNode> = body
             .ops
             .iter()
-            .map(|op| node(op.class, op.access.is_some()))
+            .map(|op| ScheduleNode {
+                latency: op.latency(machine),
+                ..node(op.class, op.access.is_some())
+            })
             .collect();
         let mut steps = Vec::new();
         for (pointer, &(_, step)) in body.pointers.iter().enumerate() {

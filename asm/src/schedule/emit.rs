@@ -432,7 +432,10 @@ impl ModuloSchedule {
                     index: None,
                     address: Some(table),
                 }),
-                PointerStep::Bytes(_) | PointerStep::Modulo(_) | PointerStep::Turns(_) => None,
+                PointerStep::Bytes(_)
+                | PointerStep::Register(_)
+                | PointerStep::Modulo(_)
+                | PointerStep::Turns(_) => None,
             }
         })
     }
@@ -449,6 +452,7 @@ impl ModuloSchedule {
                 match step {
                     PointerStep::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
                     PointerStep::Bytes(n) => format!("[a{register}]+{n}"),
+                    PointerStep::Register(s) => format!("[a{register}]+s{s}"),
                     PointerStep::Modulo(s) => format!("[a{register}]+s{s}%"),
                     PointerStep::Turns(steps) => {
                         let turn = iteration % (steps.len() as u64).max(1);

@@ -166,16 +166,19 @@ impl Attempt<'_> {
             let pointer = ops[op].access?.pointer;
             let within = ends[pointer].filter(|_| self.steps(pointer));
             let (least, most) = match within {
-                Some((first, last)) => (last - self.interval + 1, first + self.interval - 1),
+                Some((first, last)) => (
+                    last.saturating_sub(self.interval - 1),
+                    first.saturating_add(self.interval - 1),
+                ),
                 None => (i64::MIN, i64::MAX),
             };
             let t = if ops[op].is_load() {
                 let latest = time.min(most);
-                let earliest = least.max(latest - self.interval + 1);
+                let earliest = least.max(latest.saturating_sub(self.interval - 1));
                 self.place_memory((earliest..=latest).rev())?
             } else {
-                let earliest = least.max(time - lag).max(begin[pointer]);
-                let latest = most.min(earliest + self.interval - 1);
+                let earliest = least.max(time.saturating_sub(lag)).max(begin[pointer]);
+                let latest = most.min(earliest.saturating_add(self.interval - 1));
                 self.place_memory(earliest..=latest)?
             };
             let (first, last) = ends[pointer].unwrap_or((t, t));

@@ -217,7 +217,7 @@ impl<'a> Attempt<'a> {
 
     /// Returns the latency of an operation in cycles.
     pub(super) fn latency(&self, op: usize) -> i64 {
-        latency(self.machine, self.body.ops[op].class)
+        self.body.ops[op].latency(self.machine)
     }
 
     /// Returns the first of some times at which a slot is free.
@@ -287,7 +287,8 @@ impl<'a> Attempt<'a> {
         let steps = self.place_steps(&last)?;
         let all = self.at.iter().chain(&steps).flatten();
         let first = *all.min()?;
-        let shift = |t: i64| u32::try_from(t - first).ok();
+        // A load that nobody reads may have found no time that is near the others.
+        let shift = |t: i64| u32::try_from(t.checked_sub(first)?).ok();
         Some((
             self.at
                 .iter()
@@ -380,7 +381,8 @@ impl<'a> Attempt<'a> {
                         .filter_map(|(i, _)| self.at[i].map(|t| (t, i)))
                 };
                 let ((first, _), (last, op)) = (own().min()?, own().max()?);
-                (last - first < self.interval || !self.steps(pointer)).then_some(op)
+                let near = last.saturating_sub(first) < self.interval;
+                (near || !self.steps(pointer)).then_some(op)
             })
             .collect()
     }
@@ -395,7 +397,8 @@ impl<'a> Attempt<'a> {
                 None => None,
                 Some(_) => {
                     let user = self.at[op]?;
-                    let times = (user - self.interval + 1..=user - latency).rev();
+                    let first = (user - self.interval).saturating_add(1);
+                    let times = (first..=user - latency).rev();
                     Some(self.place_memory(times)?)
                 }
             });

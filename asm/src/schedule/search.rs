@@ -2,7 +2,7 @@
 
 use super::check::check_placement;
 use super::dataflow::{Dataflow, Op};
-use super::placement::{Attempt, ModuloSchedule, Order, latency};
+use super::placement::{Attempt, ModuloSchedule, Order};
 use super::registers::{self, FreeRegisters};
 use cp2_machine::Machine;
 
@@ -65,7 +65,7 @@ impl Dataflow {
         registers: impl Into<FreeRegisters> + Copy,
     ) -> Result<ModuloSchedule, Unschedulable> {
         let first = self.least_interval(machine).saturating_add(TRIED_INTERVALS);
-        let latencies = self.ops.iter().map(|op| latency(machine, op.class));
+        let latencies = self.ops.iter().map(|op| op.latency(machine));
         let all = latencies.fold(0, i64::saturating_add);
         // At this interval operations could follow each other, each waiting for the one before, with loads
         // and stores in between.
@@ -132,7 +132,7 @@ impl Dataflow {
         order: Order,
     ) -> Option<ModuloSchedule> {
         let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order)?;
-        let latency = |op: &Op| latency(machine, op.class);
+        let latency = |op: &Op| op.latency(machine);
         if self.is_general() {
             check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
         }

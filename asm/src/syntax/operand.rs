@@ -42,6 +42,14 @@ impl Register {
 }
 
 impl Register {
+    /// Returns the number of a step register.
+    pub(crate) fn step(self) -> Option<u8> {
+        match self {
+            Self::Scalar(scalar) => scalar.0.checked_sub(16).filter(|&step| step < 16),
+            Self::Pair(_) | Self::Quad(_) => None,
+        }
+    }
+
     /// Returns the flat registers that the operand covers.
     pub(crate) fn regs(self) -> RegSet {
         match self {

@@ -31,7 +31,11 @@ fn examples_assemble() {
         Some(_) => Err("not the reader's own".to_owned()),
         None => Ok(Source::new(name, "")),
     };
-    for (file, least) in [("docs/assembler.md", 10), ("docs/abi.md", 2)] {
+    for (file, least) in [
+        ("docs/assembler.md", 11),
+        ("docs/abi.md", 2),
+        ("docs/linear.md", 3),
+    ] {
         let text = fs::read_to_string(root.join(file)).unwrap();
         let blocks = blocks(&text);
         assert!(

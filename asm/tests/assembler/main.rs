@@ -4,5 +4,6 @@
 mod assemble;
 mod docs;
 mod errors;
+mod linear;
 mod manual;
 mod user_rows;

@@ -361,7 +361,9 @@ fn a_closed_pipe_is_a_quiet_end() {
 fn help_and_version_are_no_errors() {
     let bench = Bench::new();
     assert!(bench.cp2("--version").works().out.starts_with("cp2 "));
-    for command in ["asm", "disasm", "run", "map", "machines", "fft", "demo"] {
+    for command in [
+        "asm", "disasm", "run", "map", "machines", "fft", "demo", "schedule",
+    ] {
         assert!(
             bench
                 .cp2(&format!("{command} --help"))

@@ -215,3 +215,92 @@ fn warnings_about_registers_are_those_of_asm_and_analyze() {
     let json = bench.cp2("analyze k.s --json").works().json();
     assert_eq!(list(&json["findings"]).len(), 0, "{json}");
 }
+
+/// A kernel with a linear block in a macro.
+const LINEAR: &str = ".include \"page.s\"
+.macro twice y, x
+        add \\y, \\x, \\x
+.endm
+.program
+        page_begin
+        ldx2 c4, [a15]
+        ldx c0, [a15 + PAGE_COLUMNS]
+        .linear scale, c0
+        .pointer from = c4 by 16
+        .pointer to = c5 by 16
+        .apart
+        ldq x, [from]
+        twice y, x
+        twice z, y
+        stq z, [to]
+        .endlinear
+        page_end
+        stop
+";
+
+/// Words of a linear block have the line of their operation, in fill, loop, drain and in the loop for few iterations;
+/// so have the cycles of a profile.
+#[test]
+fn words_of_linear_blocks_name_their_operations() {
+    let bench = Bench::new();
+    bench.write("k.s", LINEAR);
+    let json = bench
+        .cp2("asm k.s --machine vm7 --listing --json")
+        .works()
+        .json();
+    let words = list(&json["listing"]);
+    let text = |word: &Value, key: &str| word[key].as_str().unwrap_or_default().to_owned();
+    let mut sums = 0;
+    for word in words.iter().filter(|word| word["file"] == "k.s") {
+        let line = word["line"].as_u64().unwrap();
+        let (arithmetic, memory) = (text(word, "arithmetic"), text(word, "memory"));
+        if arithmetic.starts_with("add ") {
+            sums += 1;
+            assert_eq!(line, 3, "{word}");
+            let chain = chain(word);
+            let called = chain == "macro `twice`, called \"k.s\":14";
+            assert!(
+                called || chain == "macro `twice`, called \"k.s\":15",
+                "{chain}"
+            );
+        } else if memory.starts_with("ldq") {
+            assert_eq!(line, 13, "{word}");
+        } else if memory.starts_with("stq") {
+            assert_eq!(line, 16, "{word}");
+        }
+    }
+    assert!(sums > 6, "{sums} sums");
+    let data: Vec<u8> = (0..4096u16)
+        .flat_map(|i| f32::from(i).to_le_bytes())
+        .collect();
+    bench.write("x.npy", npy("<f4", "False", "(4096,)", &data));
+    let line = "map k.s --input x.npy --output y.npy --block 256 --machine vm7 --profile --json";
+    let profile = bench.cp2(line).works().json()["profile"].clone();
+    let rows = list(&profile).iter().filter(|row| row["file"] == "k.s");
+    let issued: u64 = rows
+        .filter(|row| row["line"] == 3)
+        .map(|row| row["issued"].as_u64().unwrap())
+        .sum();
+    // Two sums for each quad of a section.
+    assert_eq!(issued, 2 * 4096 / 4 / 4);
+}
+
+/// A fault in a linear block names the line of the operation.
+#[test]
+fn faults_name_operations_of_linear_blocks() {
+    let bench = Bench::new();
+    let text = ".program
+        movi c4, 0x1fff0
+        .linear load
+        .pointer x = c4 by 0
+        .pointer y = a14 by 0
+        ldq x, [x]
+        add y, x, x
+        stq y, [y]
+        .endlinear
+        stop
+";
+    bench.write("k.s", text);
+    let ended = bench.cp2("run k.s --machine vm7");
+    ended.fails(3, &["k.s:6"]);
+}

@@ -35,6 +35,7 @@ mod places;
 mod processors;
 mod readers;
 mod readme;
+mod schedule;
 mod solve;
 #[cfg(feature = "gpu")]
 mod speeds;

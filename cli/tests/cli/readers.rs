@@ -96,6 +96,7 @@ fn no_file_talks_to_the_terminal() {
         &["stencil", "--points", "p.txt", "--shape", "8x8"],
         &["job", "run", "j.toml"],
         &["asm", "k.s"],
+        &["schedule", "k.s"],
         &["fft", "--machine", "m.toml", "--n", "16"],
         &["fft", "--input", "x.npy", "--n", "16"],
         &["disasm", "x.elf"],

@@ -116,6 +116,11 @@ fn the_examples_print_what_the_page_of_tuning_says() {
 }
 
 #[test]
+fn the_examples_print_what_the_page_of_linear_blocks_says() {
+    check("docs/linear.md", 7);
+}
+
+#[test]
 fn the_examples_print_what_the_page_of_rows_says() {
     check("docs/rows.md", 4);
 }

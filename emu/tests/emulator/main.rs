@@ -11,6 +11,7 @@ mod doubles;
 mod elementary;
 mod engines;
 mod exchange;
+mod linear;
 mod list_transfer;
 mod loop_intervals;
 mod machine_files;

@@ -158,8 +158,8 @@ fn butterfly(
 pub(super) fn radix4() -> Body {
     let mut flow = Dataflow::default();
     let (from, to) = (
-        flow.pointer(8, PointerStep::Modulo(2)),
-        flow.pointer(9, PointerStep::Modulo(2)),
+        flow.pointer(0, PointerStep::Modulo(2)),
+        flow.pointer(1, PointerStep::Modulo(2)),
     );
     for h in 0..2u8 {
         let x: Vec<DataValue> = (0..4)
@@ -196,9 +196,9 @@ pub(super) fn radix8() -> Body {
         by: 14,
         modulo: true,
     };
-    let from = flow.pointer(8, table(0, 12));
-    let to = flow.pointer(9, table(1, 13));
-    let factors = flow.pointer(10, PointerStep::Modulo(3));
+    let from = flow.pointer(0, table(0, 4));
+    let to = flow.pointer(1, table(1, 5));
+    let factors = flow.pointer(2, PointerStep::Modulo(3));
     let mut load = |pointer, offset| {
         let x = flow.quad();
         flow.load(Whole(x), pointer, offset);

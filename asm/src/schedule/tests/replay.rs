@@ -217,7 +217,7 @@ impl State<'_> {
             }
             let results = match name {
                 "stq" | "stp" => 0,
-                "bfly" => 2,
+                "bfly" | "bflyn" => 2,
                 _ => 1,
             };
             let (defs, uses) = operands.split_at(results);

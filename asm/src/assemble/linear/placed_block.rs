@@ -1,21 +1,22 @@
 //! Turns the lines of a linear block into words of the program that wait for nothing.
 
-use super::select::{Selected, select};
-use super::state::{Assembler, Datum, Extent, Format, PendingWord};
-use super::symbols::GLOBAL;
+use crate::assemble::select::{Selected, select};
+use crate::assemble::state::{Assembler, Datum, Extent, Format, PendingWord};
+use crate::assemble::symbols::GLOBAL;
 use crate::diag::{Chain, Fail};
 use crate::expr::{Expr, Open, Value};
-use crate::isa::{Slot, Word};
+use crate::isa::{RegSet, Slot, Word};
 use crate::issue::{Scoreboard, WordTiming};
 use crate::program::SymbolKind;
 use crate::source::Span;
-use crate::syntax::{self, AllowedWarnings, Lexeme, Parser};
+use crate::syntax;
+use crate::syntax::{AllowedWarnings, Lexeme, Parser};
 use cp2_machine::Machine;
 use std::rc::Rc;
 
 /// A symbol that stands in a word in place of a number.
 #[derive(Clone, Debug)]
-pub(super) enum WordSymbol {
+pub(in crate::assemble) enum WordSymbol {
     /// In place of the immediate.
     Immediate(Rc<str>),
     /// In place of the target of a branch.
@@ -24,7 +25,7 @@ pub(super) enum WordSymbol {
 
 /// A line of a block.
 #[derive(Clone, Debug)]
-pub(super) enum BlockLine {
+pub(in crate::assemble) enum BlockLine {
     Word {
         text: String,
         place: (Span, Chain),
@@ -36,7 +37,7 @@ pub(super) enum BlockLine {
 }
 
 impl BlockLine {
-    pub(super) fn word(text: String, place: (Span, Chain)) -> Self {
+    pub(in crate::assemble) fn word(text: String, place: (Span, Chain)) -> Self {
         Self::Word {
             text,
             place,
@@ -44,11 +45,15 @@ impl BlockLine {
         }
     }
 
-    pub(super) fn branch(text: String, place: (Span, Chain), to: &Rc<str>) -> Self {
+    pub(in crate::assemble) fn branch(text: String, place: (Span, Chain), to: &Rc<str>) -> Self {
         Self::with_symbol(text, place, WordSymbol::Target(to.clone()))
     }
 
-    pub(super) fn with_symbol(text: String, place: (Span, Chain), symbol: WordSymbol) -> Self {
+    pub(in crate::assemble) fn with_symbol(
+        text: String,
+        place: (Span, Chain),
+        symbol: WordSymbol,
+    ) -> Self {
         Self::Word {
             text,
             place,
@@ -59,12 +64,12 @@ impl BlockLine {
 
 /// A table of a block's constants, which is placed behind the data of the source.
 #[derive(Debug)]
-pub(super) struct ConstantTable {
+pub(in crate::assemble) struct ConstantTable {
     /// Symbol of its address.
-    pub(super) label: Rc<str>,
-    pub(super) words: Vec<u32>,
-    pub(super) at: Span,
-    pub(super) chain: Chain,
+    pub(in crate::assemble) label: Rc<str>,
+    pub(in crate::assemble) words: Vec<u32>,
+    pub(in crate::assemble) at: Span,
+    pub(in crate::assemble) chain: Chain,
 }
 
 /// A word of a block.
@@ -84,7 +89,7 @@ struct PlacedWord {
 
 /// The words of a block.
 #[derive(Clone, Debug)]
-pub(super) struct PlacedBlock {
+pub(in crate::assemble) struct PlacedBlock {
     words: Vec<PlacedWord>,
     /// State of the machine behind every branch, with the symbol of its target.
     behind_branches: Vec<(Rc<str>, Scoreboard, u64)>,
@@ -94,7 +99,7 @@ pub(super) struct PlacedBlock {
 
 impl PlacedBlock {
     /// Parses the lines of a block that begins on an idle machine.
-    pub(super) fn parse(
+    pub(in crate::assemble) fn parse(
         asm: &Assembler<'_>,
         lines: Vec<BlockLine>,
         machine: &Machine,
@@ -103,7 +108,7 @@ impl PlacedBlock {
     }
 
     /// Parses lines that are reached by the branch to a label in another block.
-    pub(super) fn parse_behind(
+    pub(in crate::assemble) fn parse_behind(
         asm: &Assembler<'_>,
         lines: Vec<BlockLine>,
         machine: &Machine,
@@ -211,13 +216,13 @@ impl PlacedBlock {
     }
 
     /// Returns the cycles of so many turns of the hardware loop, if there is one.
-    pub(super) fn count_cycles(&self, turns: u64) -> u64 {
+    pub(in crate::assemble) fn count_cycles(&self, turns: u64) -> u64 {
         self.count_first_cycles(self.words.len(), turns)
     }
 
     /// Returns the cycles up to the branch to a label, the branch included, of so many turns of the hardware loop, if
     /// that comes before it.
-    pub(super) fn count_cycles_to(&self, label: &Rc<str>, turns: u64) -> u64 {
+    pub(in crate::assemble) fn count_cycles_to(&self, label: &Rc<str>, turns: u64) -> u64 {
         let branch = self
             .words
             .iter()
@@ -238,18 +243,26 @@ impl PlacedBlock {
         }
     }
 
+    /// Returns the registers that the words write.
+    pub(in crate::assemble) fn list_written(&self) -> RegSet {
+        let insts = self.words.iter().flat_map(|word| &word.insts);
+        insts.fold(RegSet::EMPTY, |set, own| {
+            set | own.inst.writes() | own.inst.address_write()
+        })
+    }
+
     /// Counts the words of the hardware loop.
-    pub(super) fn loop_words(&self) -> u64 {
+    pub(in crate::assemble) fn loop_words(&self) -> u64 {
         self.words.iter().filter(|word| word.looped).count() as u64
     }
 
     /// Counts the words.
-    pub(super) fn words(&self) -> usize {
+    pub(in crate::assemble) fn words(&self) -> usize {
         self.words.len()
     }
 
     /// Counts the cycles of the words before a line.
-    pub(super) fn cycles_before(&self, line: usize) -> u64 {
+    pub(in crate::assemble) fn cycles_before(&self, line: usize) -> u64 {
         let before = |word: &&PlacedWord| word.line.is_some_and(|own| own < line);
         let last = self.words.iter().rposition(|word| before(&word));
         last.map_or(0, |last| last as u64 + 1)
@@ -297,7 +310,7 @@ fn parse_word(
 
 impl Assembler<'_> {
     /// Appends the words of a block.
-    pub(super) fn append_block(&mut self, placed: PlacedBlock) {
+    pub(in crate::assemble) fn append_block(&mut self, placed: PlacedBlock) {
         let mut opened = None;
         for word in placed.words {
             let (at, chain) = word.place;
@@ -325,7 +338,7 @@ impl Assembler<'_> {
     }
 
     /// Appends a word that does nothing.
-    pub(super) fn append_nop(&mut self, at: Span) -> Result<(), Fail> {
+    pub(in crate::assemble) fn append_nop(&mut self, at: Span) -> Result<(), Fail> {
         if self.is_program_full(at, Chain::default()) {
             return Ok(());
         }
@@ -341,13 +354,13 @@ impl Assembler<'_> {
     }
 
     /// Gives the address of the next word to a symbol that no source can write.
-    pub(super) fn define_here(&mut self, label: Rc<str>) {
+    pub(in crate::assemble) fn define_here(&mut self, label: Rc<str>) {
         let pc = self.words.len() as i64;
         self.names.define_hidden(label, SymbolKind::Program, pc);
     }
 
     /// Appends the loops for few iterations behind the program.
-    pub(super) fn place_pool(&mut self) {
+    pub(in crate::assemble) fn place_pool(&mut self) {
         for (label, placed) in std::mem::take(&mut self.pool) {
             self.define_here(label);
             self.append_block(placed);
@@ -355,7 +368,7 @@ impl Assembler<'_> {
     }
 
     /// Places the tables of constants behind the data of the source, and defines their addresses.
-    pub(super) fn place_constant_tables(&mut self) {
+    pub(in crate::assemble) fn place_constant_tables(&mut self) {
         /// Alignment of a quad in bytes.
         const QUAD: u64 = 16;
         let mut end = self.extents.iter().map(|extent| extent.end).max();

@@ -1,0 +1,77 @@
+//! Tests of linear blocks: known loops reach their bounds.
+
+use cp2_asm::{Options, Source, assemble};
+use cp2_machine::Machine;
+
+/// Loops with the cycles of an iteration that their operations take at least, on either machine.
+const LOOPS: [(&str, &str, u64); 14] = [
+    ("argmax.s", include_str!("linear/argmax.s"), 13),
+    ("axpy.s", include_str!("linear/axpy.s"), 3),
+    ("biquad.s", include_str!("linear/biquad.s"), 20),
+    ("cfar.s", include_str!("linear/cfar.s"), 11),
+    ("covariance.s", include_str!("linear/covariance.s"), 32),
+    ("dot.s", include_str!("linear/dot.s"), 8),
+    ("erf.s", include_str!("linear/erf.s"), 16),
+    ("gradient.s", include_str!("linear/gradient.s"), 12),
+    ("heat.s", include_str!("linear/heat.s"), 7),
+    ("jacobi.s", include_str!("linear/jacobi.s"), 6),
+    ("power.s", include_str!("linear/power.s"), 6),
+    ("radix4.s", include_str!("linear/radix4.s"), 16),
+    ("radix8.s", include_str!("linear/radix8.s"), 24),
+    ("star.s", include_str!("linear/star.s"), 32),
+];
+
+#[test]
+fn loops_reach_their_bounds() {
+    for name in ["vm7", "vm9"] {
+        let machine = Machine::builtin(name).unwrap();
+        let options = Options {
+            machine: Some(&machine),
+            check_registers: true,
+            ..Options::default()
+        };
+        for (file, text, cycles) in LOOPS {
+            let assembly = match assemble(&Source::new(file, text), &options) {
+                Ok(assembly) => assembly,
+                Err(errors) => panic!("{name}: {errors}"),
+            };
+            let [block] = &assembly.blocks[..] else {
+                panic!("{file}: {} blocks", assembly.blocks.len());
+            };
+            assert_eq!(
+                (block.interval, block.bound),
+                (cycles, cycles),
+                "{file}, {name}"
+            );
+            // Iterations that follow one another at that distance take that many cycles each.
+            let copies = block.copies;
+            let of = |n: u64| block.count_cycles(n);
+            assert_eq!(
+                of(1000 + 8 * copies) - of(1000),
+                8 * copies * cycles,
+                "{file}, {name}"
+            );
+        }
+    }
+}
+
+/// A block writes no register that a word behind it needs: such a program is refused, and the same with the register
+/// named before is not.
+#[test]
+fn registers_behind_a_block_are_safe() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    let program = |before: &str| {
+        let text = format!(
+            ".program\n    movi c4, 0\n{before}    .linear copy, 4\n    .pointer p = c4 by 16\n    .pointer q = c4 + 64 by 16\n    .apart\n    ldq x, [p]\n    stq x, [q]\n    .endlinear\n    movi a5, 0\n    stq q0, [a5]\n    stop\n"
+        );
+        assemble(&Source::new("k.s", text), &options)
+    };
+    let error = program("").unwrap_err().to_string();
+    assert!(error.contains("reads what r0 had before"), "{error}");
+    let named = program("    lif r0, 1.0\n    lif r1, 1.0\n").unwrap();
+    assert_eq!(named.blocks.len(), 1);
+}

@@ -1,0 +1,288 @@
+//! Linear blocks as data of the tests, and what must hold of them.
+
+use cp2_asm::isa::{Kind, Op};
+
+/// Bytes that pointers may reach, from address 0 on.
+pub(super) const DATA: i64 = 0x2000;
+
+/// An operand of an operation.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Operand {
+    /// A value or one half of it, computed so many iterations ago.
+    Value {
+        value: usize,
+        half: Option<u8>,
+        back: u32,
+    },
+    Constant {
+        index: usize,
+        half: Option<u8>,
+    },
+    /// A quad that is set before the block, or one half of it.
+    Register {
+        quad: u8,
+        half: Option<u8>,
+    },
+    /// A number as it is written.
+    Number(String),
+    Address {
+        pointer: usize,
+        offset: i64,
+    },
+}
+
+/// An operation. With `halves` its row has pairs, the operands are quads, and it is carried out for each half.
+#[derive(Clone, Debug)]
+pub(super) struct Operation {
+    pub(super) op: Op,
+    pub(super) halves: bool,
+    pub(super) operands: Vec<Operand>,
+    /// The line `.phase` before it: eighths of an interval.
+    pub(super) phase: Option<u8>,
+}
+
+impl Operation {
+    /// Returns the operands with their kinds and true for those that are written.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = (&Operand, Kind, bool)> {
+        let form = self.op.row().form.operands().iter();
+        let own = form.zip(&self.operands);
+        own.map(|(o, operand)| (operand, o.kind, o.role.writes()))
+    }
+
+    /// Returns the values that it computes, with their halves.
+    pub(super) fn results(&self) -> impl Iterator<Item = (usize, Option<u8>)> {
+        self.kinds().filter_map(|(operand, _, written)| {
+            let Operand::Value { value, half, .. } = *operand else {
+                return None;
+            };
+            written.then_some((value, half))
+        })
+    }
+
+    /// Returns the values that it reads, with their halves and distances.
+    pub(super) fn reads(&self) -> impl Iterator<Item = (usize, Option<u8>, u32)> {
+        self.kinds().filter_map(|(operand, _, written)| {
+            let Operand::Value { value, half, back } = *operand else {
+                return None;
+            };
+            (!written).then_some((value, half, back))
+        })
+    }
+
+    /// Returns the access to memory: pointer, offset, bytes, and true if it stores.
+    pub(super) fn access(&self) -> Option<(usize, i64, i64, bool)> {
+        let stores = !self.kinds().any(|(.., written)| written);
+        self.kinds()
+            .find_map(|(operand, kind, _)| match (operand, kind) {
+                (&Operand::Address { pointer, offset }, Kind::Mem { bytes, .. }) => {
+                    Some((pointer, offset, i64::from(bytes), stores))
+                }
+                _ => None,
+            })
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) quad: bool,
+    /// True if the text says that it is a pair.
+    pub(super) declared: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Constant {
+    pub(super) text: String,
+    pub(super) words: [u32; 4],
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Pointer {
+    /// Index among the base registers.
+    pub(super) base: usize,
+    pub(super) bytes: i64,
+    pub(super) step: i64,
+}
+
+/// Where a value before the first iteration is.
+#[derive(Clone, Debug)]
+pub(super) enum Initial {
+    /// A quad that is set before the block, or half of it.
+    Register {
+        quad: u8,
+        half: Option<u8>,
+    },
+    Numbers(Constant),
+}
+
+/// A register that gets a value behind the last iteration.
+#[derive(Clone, Debug)]
+pub(super) struct Final {
+    pub(super) quad: u8,
+    pub(super) half: Option<u8>,
+    pub(super) value: usize,
+}
+
+/// The number of iterations as the block says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    Known,
+    /// In a register, with the numbers of `at least` and `multiple of`.
+    Register {
+        least: u32,
+        multiple: u32,
+    },
+    /// One, without a count.
+    Straight,
+}
+
+/// A linear block.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) values: Vec<Value>,
+    pub(super) constants: Vec<Constant>,
+    /// Names of the registers that pointers begin at, with their addresses.
+    pub(super) bases: Vec<(String, i64)>,
+    pub(super) pointers: Vec<Pointer>,
+    /// Quads that are set before the block.
+    pub(super) registers: Vec<u8>,
+    pub(super) operations: Vec<Operation>,
+    pub(super) count: Count,
+    pub(super) iterations: u32,
+    /// Values so many iterations before the first.
+    pub(super) initial: Vec<(usize, u32, Initial)>,
+    pub(super) finals: Vec<Final>,
+    /// `.order`, `.spread` or `.interval`.
+    pub(super) hint: Option<&'static str>,
+    /// True if the block says that its pointers are apart.
+    pub(super) apart: bool,
+    /// A pair that words before the block name, and that the block gets back.
+    pub(super) freed: Option<u8>,
+}
+
+/// An access of an iteration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Access {
+    pub(super) pointer: usize,
+    pub(super) place: i64,
+    pub(super) bytes: i64,
+    pub(super) stores: bool,
+}
+
+impl Block {
+    /// Lists all accesses in the order of the definition.
+    pub(super) fn accesses(&self) -> Vec<Access> {
+        let mut all = Vec::new();
+        for iteration in 0..self.iterations {
+            for own in &self.operations {
+                if let Some((pointer, offset, bytes, stores)) = own.access() {
+                    let at = &self.pointers[pointer];
+                    let start = self.bases[at.base].1 + at.bytes;
+                    all.push(Access {
+                        pointer,
+                        place: start + offset + i64::from(iteration) * at.step,
+                        bytes,
+                        stores,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// Lists the pairs of accesses that meet, of which one stores, the first of the definition first.
+    pub(super) fn meetings(&self) -> Vec<(Access, Access)> {
+        let all = self.accesses();
+        let mut found = Vec::new();
+        for (index, first) in all.iter().enumerate() {
+            for second in &all[index + 1..] {
+                let apart = first.place + first.bytes <= second.place
+                    || second.place + second.bytes <= first.place;
+                if !apart && (first.stores || second.stores) {
+                    found.push((*first, *second));
+                }
+            }
+        }
+        found
+    }
+
+    /// True if no access meets one of a pointer of another base or step, so that `.apart` holds.
+    pub(super) fn is_apart(&self) -> bool {
+        let kind = |access: &Access| {
+            let own = &self.pointers[access.pointer];
+            (own.base, own.step)
+        };
+        self.meetings().iter().all(|(a, b)| kind(a) == kind(b))
+    }
+
+    /// True if a store reads, or a later operation reads, every result of every operation.
+    pub(super) fn reads_all(&self) -> bool {
+        self.operations.iter().all(|own| {
+            let mut results = own.results().peekable();
+            results.peek().is_none()
+                || results.any(|(value, half)| {
+                    if self.finals.iter().any(|last| last.value == value) {
+                        return true;
+                    }
+                    let reads = self.operations.iter().flat_map(Operation::reads);
+                    let mut own = reads.filter(|read| read.0 == value);
+                    own.any(|(_, read, _)| read.is_none() || half.is_none() || read == half)
+                })
+        })
+    }
+
+    /// Returns the most iterations after which a value is read.
+    pub(super) fn furthest(&self, value: usize) -> u32 {
+        let reads = self.operations.iter().flat_map(Operation::reads);
+        let own = reads.filter(|read| read.0 == value);
+        own.map(|read| read.2).max().unwrap_or(0)
+    }
+
+    /// Returns the blocks that have one thing less.
+    pub(super) fn smaller(&self) -> Vec<Self> {
+        let mut all = Vec::new();
+        let mut change = |change: &dyn Fn(&mut Self)| {
+            let mut block = self.clone();
+            change(&mut block);
+            all.push(block);
+        };
+        let known = self.count == Count::Known;
+        for iterations in [self.iterations / 2, self.iterations.saturating_sub(1)] {
+            if known && iterations < self.iterations {
+                change(&|block| block.iterations = iterations);
+            }
+        }
+        let reads = self.operations.iter().flat_map(Operation::reads);
+        let reads = reads.map(|read| read.0);
+        let reads: Vec<usize> = reads
+            .chain(self.finals.iter().map(|last| last.value))
+            .collect();
+        for index in (0..self.operations.len()).rev() {
+            let own: Vec<usize> = self.operations[index].results().map(|own| own.0).collect();
+            let computed = |value: &usize| {
+                let computing = |other: &&Operation| other.results().any(|own| own.0 == *value);
+                self.operations.iter().filter(computing).count()
+            };
+            let unread = own.iter().all(|value| !reads.contains(value));
+            if unread && own.iter().all(|value| computed(value) == 1) {
+                change(&|block| {
+                    block.operations.remove(index);
+                });
+            }
+        }
+        if self.operations.iter().any(|own| own.phase.is_some()) {
+            change(&|block| block.operations.iter_mut().for_each(|own| own.phase = None));
+        }
+        for index in 0..self.finals.len() {
+            change(&|block| {
+                block.finals.remove(index);
+            });
+        }
+        if self.hint.is_some() {
+            change(&|block| block.hint = None);
+        }
+        if self.freed.is_some() {
+            change(&|block| block.freed = None);
+        }
+        all
+    }
+}

@@ -1,0 +1,334 @@
+//! Writes a block as linear assembly, and its definition: one operation after the other.
+
+use super::block::{Block, Count, DATA, Initial, Operand, Operation};
+use cp2_asm::isa::{Kind, Row};
+use std::fmt::Write;
+
+/// Where the quads that are set before the block lie: 16 bytes each, by number.
+pub(super) const REGISTERS: i64 = DATA;
+/// Where they are stored behind the block.
+pub(super) const RESULTS: i64 = DATA + 0x400;
+/// End of what both programs leave.
+pub(super) const END: i64 = DATA + 0x800;
+/// Where the definition has the constants.
+pub(super) const CONSTANTS: i64 = 0x3000;
+/// Where the definition has the values.
+const VALUES: i64 = 0x4000;
+/// Bytes of a value's place.
+const QUAD: i64 = 16;
+/// Words that nothing waits for behind the set-up.
+const SETTLE: usize = 20;
+
+/// Returns the name of a value in the text.
+fn name(value: usize) -> String {
+    match value % 3 {
+        0 => format!("v{value}"),
+        1 => format!("u[{value} + 1].side"),
+        _ => format!("g[{value}]"),
+    }
+}
+
+fn half_of(name: &str, half: Option<u8>) -> String {
+    match half {
+        None => name.to_owned(),
+        Some(0) => format!("{name}.lo"),
+        Some(_) => format!("{name}.hi"),
+    }
+}
+
+/// Returns the name of a quad, or of the pair that is half of it.
+fn register_name(quad: u8, half: Option<u8>) -> String {
+    match half {
+        Some(half) => format!("r{}", 2 * quad + half),
+        None => format!("q{quad}"),
+    }
+}
+
+fn operand(operand: &Operand, align: i64) -> String {
+    match operand {
+        Operand::Value { value, half, back } => {
+            let name = match back {
+                0 => name(*value),
+                back => format!("{}@{back}", name(*value)),
+            };
+            half_of(&name, *half)
+        }
+        Operand::Constant { index, half } => half_of(&format!("K{index}"), *half),
+        Operand::Register { quad, half } => match half {
+            // Both ways to write a half.
+            Some(_) if quad % 2 == 0 => register_name(*quad, *half),
+            _ => half_of(&format!("q{quad}"), *half),
+        },
+        Operand::Number(text) => text.clone(),
+        Operand::Address { pointer, offset } if *offset < 0 => {
+            format!("[p{pointer} - {align}*{}]", -offset / align)
+        }
+        Operand::Address { pointer, offset } => format!("[p{pointer} + {offset}]"),
+    }
+}
+
+/// Writes the block as linear assembly.
+pub(super) fn write_linear(block: &Block) -> String {
+    let mut text = String::new();
+    let count = match block.count {
+        Count::Known => format!(", {}", block.iterations),
+        Count::Register { least, multiple } => {
+            let least = if least > 0 {
+                format!(" at least {least}")
+            } else {
+                String::new()
+            };
+            let multiple = if multiple > 1 {
+                format!(" multiple of {multiple}")
+            } else {
+                String::new()
+            };
+            format!(", c15{least}{multiple}")
+        }
+        Count::Straight => String::new(),
+    };
+    writeln!(text, "    .linear block{count}").unwrap();
+    for (index, constant) in block.constants.iter().enumerate() {
+        writeln!(text, "    .const K{index} = {}", constant.text).unwrap();
+    }
+    for (index, pointer) in block.pointers.iter().enumerate() {
+        let base = &block.bases[pointer.base].0;
+        let sign = if pointer.bytes < 0 { '-' } else { '+' };
+        let (bytes, step) = (pointer.bytes.abs(), pointer.step);
+        writeln!(
+            text,
+            "    .pointer p{index} = {base} {sign} {bytes} by {step}"
+        )
+        .unwrap();
+    }
+    if block.apart {
+        text.push_str("    .apart\n");
+    }
+    if let Some(hint) = block.hint {
+        writeln!(text, "    {hint}").unwrap();
+    }
+    if let Some(pair) = block.freed {
+        writeln!(text, "    .free r{pair}").unwrap();
+    }
+    for (value, own) in block.values.iter().enumerate() {
+        if own.declared {
+            writeln!(text, "    .pair {}", name(value)).unwrap();
+        }
+    }
+    for (value, back, initial) in &block.initial {
+        let source = match initial {
+            Initial::Register { quad, half } => register_name(*quad, *half),
+            Initial::Numbers(constant) => constant.text.clone(),
+        };
+        writeln!(text, "    .before {}@{back} = {source}", name(*value)).unwrap();
+    }
+    for last in &block.finals {
+        let register = register_name(last.quad, last.half);
+        writeln!(text, "    .after {register} = {}", name(last.value)).unwrap();
+    }
+    for own in &block.operations {
+        if let Some(phase) = own.phase {
+            writeln!(text, "    .phase {phase}, 8").unwrap();
+        }
+        let operands: Vec<String> = own
+            .kinds()
+            .map(|(own, kind, _)| match kind {
+                Kind::Mem { align, .. } => operand(own, align.into()),
+                _ => operand(own, 1),
+            })
+            .collect();
+        let mnemonic = own.op.row().mnemonic;
+        writeln!(text, "    {mnemonic} {}", operands.join(", ")).unwrap();
+    }
+    text.push_str("    .endlinear\n");
+    text
+}
+
+/// Writes a program with the block between the labels `before` and `behind`.
+pub(super) fn write_program(block: &Block) -> String {
+    let mut text = format!(".dmem\n    .space {CONSTANTS}\n.program\n");
+    write_bases(block, &mut text);
+    for &quad in &block.registers {
+        let at = REGISTERS + QUAD * i64::from(quad);
+        writeln!(text, "    movi a14, {at}\n    ldq q{quad}, [a14]").unwrap();
+    }
+    writeln!(text, "    movi c15, {}", block.iterations).unwrap();
+    if let Some(pair) = block.freed {
+        writeln!(text, "    lif r{pair}, 1.0 .allow register").unwrap();
+    }
+    writeln!(text, "    .rept {SETTLE}\n    nop\n    .endr").unwrap();
+    text.push_str("before:\n");
+    text.push_str(&write_linear(block));
+    text.push_str("behind:\n");
+    for &quad in &block.registers {
+        let at = RESULTS + QUAD * i64::from(quad);
+        writeln!(text, "    movi a14, {at}\n    stq q{quad}, [a14]").unwrap();
+    }
+    // The registers that pointers begin at have not changed.
+    for (name, place) in &block.bases {
+        writeln!(text, "    movi s0, {place}\n    sub c0, s0, {name}").unwrap();
+        text.push_str("    bnz c0, changed\n");
+    }
+    writeln!(
+        text,
+        "    movi s0, {}\n    sub c0, s0, c15",
+        block.iterations
+    )
+    .unwrap();
+    text.push_str("    bnz c0, changed\n    stop\n");
+    text.push_str("changed:\n    wait 0\nlast:\n    stop\n");
+    text
+}
+
+fn write_bases(block: &Block, text: &mut String) {
+    for (name, place) in &block.bases {
+        writeln!(text, "    movi {name}, {place}").unwrap();
+    }
+}
+
+/// Writes the definition of the block as a program: every value has a place in DMEM, and every operation loads its
+/// operands and stores its results.
+pub(super) fn write_definition(block: &Block) -> String {
+    let mut text = ".program\n".to_owned();
+    for (index, pointer) in block.pointers.iter().enumerate() {
+        let start = block.bases[pointer.base].1 + pointer.bytes;
+        writeln!(
+            text,
+            "    movi c{index}, {start}\n    movi s{index}, {}",
+            pointer.step
+        )
+        .unwrap();
+    }
+    let slots = Slots::new(block);
+    slots.begin(block, &mut text);
+    if block.iterations > 0 {
+        writeln!(text, "    loop {} {{", block.iterations).unwrap();
+        for own in &block.operations {
+            if own.halves {
+                write_operation(own, &slots, Some(0), &mut text);
+                write_operation(own, &slots, Some(1), &mut text);
+            } else {
+                write_operation(own, &slots, None, &mut text);
+            }
+        }
+        // What is read in later iterations moves on.
+        for value in 0..block.values.len() {
+            for back in (1..=block.furthest(value)).rev() {
+                let (from, to) = (slots.value(value, back - 1), slots.value(value, back));
+                copy(from, to, true, &mut text);
+            }
+        }
+        for index in 0..block.pointers.len() {
+            writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
+        }
+        text.push_str("    }\n");
+    }
+    for &quad in &block.registers {
+        let [from, to] = [REGISTERS, RESULTS].map(|at| at + QUAD * i64::from(quad));
+        copy(from, to, true, &mut text);
+    }
+    for last in &block.finals {
+        let from = slots.value(last.value, block.furthest(last.value).min(1));
+        let to = RESULTS + QUAD * i64::from(last.quad) + 8 * i64::from(last.half.unwrap_or(0));
+        copy(from, to, last.half.is_none(), &mut text);
+    }
+    text.push_str("    stop\n");
+    text
+}
+
+/// Writes the copy of a quad or a pair.
+fn copy(from: i64, to: i64, quad: bool, text: &mut String) {
+    let (load, store, register) = match quad {
+        true => ("ldq", "stq", "q0"),
+        false => ("ldp", "stp", "r0"),
+    };
+    writeln!(text, "    movi a0, {from}\n    {load} {register}, [a0]").unwrap();
+    writeln!(text, "    movi a0, {to}\n    {store} {register}, [a0]").unwrap();
+}
+
+/// Places of values in DMEM: those of the iterations before lie behind the newest.
+struct Slots(Vec<i64>);
+
+impl Slots {
+    fn new(block: &Block) -> Self {
+        let mut next = VALUES;
+        let place = |value| {
+            let own = next;
+            next += QUAD * (1 + i64::from(block.furthest(value)));
+            own
+        };
+        Self((0..block.values.len()).map(place).collect())
+    }
+
+    /// Writes what the places hold before the first iteration: the values that the block gives, and of those that
+    /// registers get behind the last iteration what these have.
+    fn begin(&self, block: &Block, text: &mut String) {
+        let half = |half: Option<u8>| 8 * i64::from(half.unwrap_or(0));
+        for last in &block.finals {
+            let from = REGISTERS + QUAD * i64::from(last.quad) + half(last.half);
+            if block.furthest(last.value) == 0 && block.iterations == 0 {
+                copy(from, self.value(last.value, 0), last.half.is_none(), text);
+            }
+        }
+        for (number, (value, back, initial)) in block.initial.iter().enumerate() {
+            let from = match initial {
+                Initial::Register { quad, half: own } => {
+                    REGISTERS + QUAD * i64::from(*quad) + half(*own)
+                }
+                Initial::Numbers(_) => CONSTANTS + QUAD * (block.constants.len() + number) as i64,
+            };
+            let to = self.value(*value, *back);
+            copy(from, to, block.values[*value].quad, text);
+        }
+    }
+
+    fn value(&self, value: usize, back: u32) -> i64 {
+        self.0[value] + QUAD * i64::from(back)
+    }
+
+    /// Returns the place of an operand that is a register.
+    fn find(&self, operand: &Operand, part: Option<u8>) -> i64 {
+        let (place, half) = match *operand {
+            Operand::Value { value, half, back } => (self.value(value, back), half),
+            Operand::Constant { index, half } => (CONSTANTS + QUAD * index as i64, half),
+            Operand::Register { quad, half } => (REGISTERS + QUAD * i64::from(quad), half),
+            Operand::Number(_) | Operand::Address { .. } => panic!("{operand:?}"),
+        };
+        place + 8 * i64::from(half.or(part).unwrap_or(0))
+    }
+}
+
+/// Writes an operation with its operands in registers by their place: `a` is 0.
+fn write_operation(own: &Operation, slots: &Slots, part: Option<u8>, text: &mut String) {
+    let row: &Row = own.op.row();
+    let register = |place: usize, kind| match kind {
+        Kind::Quad => format!("q{place}"),
+        _ => format!("r{}", 2 * place),
+    };
+    let mut operands = Vec::new();
+    let mut stores = String::new();
+    for (place, (operand, kind, written)) in own.kinds().enumerate() {
+        let (load, store) = match kind {
+            Kind::Quad => ("ldq", "stq"),
+            _ => ("ldp", "stp"),
+        };
+        operands.push(match operand {
+            Operand::Number(number) => number.clone(),
+            Operand::Address { pointer, offset } => {
+                writeln!(text, "    movi a1, {offset}\n    add a1, a1, c{pointer}").unwrap();
+                "[a1]".to_owned()
+            }
+            _ => {
+                let (name, at) = (register(place, kind), slots.find(operand, part));
+                if written {
+                    writeln!(stores, "    movi a0, {at}\n    {store} {name}, [a0]").unwrap();
+                } else {
+                    writeln!(text, "    movi a0, {at}\n    {load} {name}, [a0]").unwrap();
+                }
+                name
+            }
+        });
+    }
+    writeln!(text, "    {} {}", row.mnemonic, operands.join(", ")).unwrap();
+    text.push_str(&stores);
+}
