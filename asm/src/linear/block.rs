@@ -165,6 +165,8 @@ pub(crate) struct LinearBlock {
     pub(crate) finals: Vec<FinalValue>,
     /// Interval at which the search begins: `.interval`.
     pub(crate) least_interval: u32,
+    /// Cycles that the interval is longer than the least one at least: `.interval +`.
+    pub(crate) spare: u32,
     pub(crate) hint: PlacementHint,
     /// True if no two pointers ever meet: `.apart` without names.
     pub(crate) apart: bool,
@@ -191,6 +193,7 @@ impl LinearBlock {
             initial: Vec::new(),
             finals: Vec::new(),
             least_interval: 0,
+            spare: 0,
             hint: PlacementHint::default(),
             apart: false,
             free: Vec::new(),

@@ -3,7 +3,7 @@
 //! Accesses through pointers from one register or label with one step are compared exactly, across iterations. Other
 //! pointers keep the order of the text, unless the block says that they are apart.
 
-use super::block::{BlockOperand, BlockStep, LinearBlock, PointerBase};
+use super::block::{BlockCount, BlockOperand, BlockStep, LinearBlock, PointerBase};
 use super::widths::ChosenRow;
 use crate::isa::Kind;
 
@@ -64,6 +64,13 @@ impl LinearBlock {
                 }
             }
         }
+        // Iterations that are not carried out meet nothing.
+        let count = match self.count {
+            BlockCount::Once => Some(1),
+            BlockCount::Known(count) => Some(count),
+            BlockCount::Register { .. } => None,
+        };
+        orders.retain(|order| count.is_none_or(|count| u64::from(order.distance) < count));
         orders
     }
 

@@ -82,12 +82,17 @@ impl Assembler<'_> {
             ".before" => read_initial_values(&mut p, block, &self.names)?,
             ".after" => read_final_values(&mut p, block, &self.names)?,
             ".interval" => {
+                let longer = p.eat("+");
                 let (cycles, at) = p.constant_int("an interval in cycles")?;
-                let least = i64::from(LONGEST_INTERVAL);
-                block.least_interval = u32::try_from(cycles)
+                let most = i64::from(LONGEST_INTERVAL);
+                let cycles = u32::try_from(cycles)
                     .ok()
                     .filter(|&cycles| cycles <= LONGEST_INTERVAL)
-                    .ok_or_else(|| out_of_range("the interval", cycles, (0, least), at))?;
+                    .ok_or_else(|| out_of_range("the interval", cycles, (0, most), at))?;
+                match longer {
+                    true => block.spare = cycles,
+                    false => block.least_interval = cycles,
+                }
             }
             ".apart" => block.apart = true,
             ".pair" => {
