@@ -76,7 +76,7 @@ pub(crate) enum CarriedPlace {
     Value(DataValue, u32),
 }
 
-/// What keeps the values of earlier iterations.
+/// The way in which values of earlier iterations are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeptValues {
     /// Copies of the values, in a loop whose iterations overlap.

@@ -1,4 +1,6 @@
-//! Tests that a scheduled block does what its definition says: one operation after the other.
+//! Tests that a scheduled block does what its definition says.
+//!
+//! The definition is the block carried out one operation after the other.
 
 mod block;
 mod draw;

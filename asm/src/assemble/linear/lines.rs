@@ -14,7 +14,7 @@ use crate::linear::{
     BlockCount, BlockOperand, BlockOperation, LinearBlock, PlacementHint, ValueUse, ValueWidth,
 };
 use crate::source::Span;
-use crate::syntax::{Parser, Register, Token, ValueName};
+use crate::syntax::{BlockValueName, Parser, Register, Token};
 
 /// Directives that stand only inside a linear block.
 const INSIDE: [&str; 12] = [
@@ -167,7 +167,7 @@ impl Assembler<'_> {
         }
         refuse_control(&rows, &name.text, name.at)?;
         let mut operands = Vec::new();
-        let mut results: Vec<(usize, ValueName)> = Vec::new();
+        let mut results: Vec<(usize, BlockValueName)> = Vec::new();
         while !p.at_end() {
             let place = operands.len();
             let start = p.here();
@@ -244,7 +244,7 @@ fn refuse_control(rows: &[Op], name: &str, at: Span) -> Result<(), Fail> {
     Err(Fail::new(Problem::Misplaced { what, why }, at))
 }
 
-/// What may stand at a place of an operation.
+/// Kinds of operands that may stand at a place of an operation.
 enum ExpectedOperand {
     Result,
     Source,
@@ -271,7 +271,7 @@ impl ExpectedOperand {
 }
 
 /// Reads the name of a result.
-fn result(p: &mut Parser<'_, '_>) -> Result<ValueName, Fail> {
+fn result(p: &mut Parser<'_, '_>) -> Result<BlockValueName, Fail> {
     let value = p.value_name("a value")?;
     match Register::built_in(&value.text) {
         Some(Register::Pair(_) | Register::Quad(_)) => {

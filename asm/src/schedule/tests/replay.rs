@@ -1,4 +1,4 @@
-//! Carries out the words of a loop and the operations of its iterations with symbols, and compares the two.
+//! Compares the words of a loop with the operations of its iterations.
 //!
 //! Numbers stand for terms: of an operation and its operands, of what memory and registers held at first. Words are
 //! carried out as the machine does: both slots read before either writes.
@@ -22,7 +22,7 @@ fn term(name: &str, parts: &[u64]) -> u64 {
     })
 }
 
-/// What a loop leaves: memory by pair, and registers that it writes itself.
+/// The state that a loop leaves: memory by pair, and registers that it writes itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     memory: BTreeMap<(u8, i64), u64>,

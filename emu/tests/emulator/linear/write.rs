@@ -1,4 +1,4 @@
-//! Writes a block as linear assembly, and its definition: one operation after the other.
+//! Writes a block as linear assembly, and its definition.
 
 use super::block::{Block, Count, DATA, Initial, Operand, Operation};
 use cp2_asm::isa::{Kind, Row};

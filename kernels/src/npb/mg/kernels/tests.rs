@@ -1,4 +1,4 @@
-//! Loops are scheduled close together, and operations in double-single precision are as many as their file says.
+//! Tests that loops are scheduled close together, with their operations.
 
 use super::*;
 use crate::assembly::assembly;
