@@ -295,8 +295,8 @@ impl Composer<'_> {
         (self.block.at, self.chain)
     }
 
-    /// Adds the lines of a scheduled loop. A word has the source position of its arithmetic operation, else of its other
-    /// one.
+    /// Adds the lines of a scheduled loop. A word has the source position of its arithmetic operation, else of its
+    /// other one.
     pub(super) fn add_text(
         &self,
         lines: &mut Vec<BlockLine>,

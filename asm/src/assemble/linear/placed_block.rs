@@ -208,8 +208,8 @@ impl PlacedBlock {
         Ok(Self::try_place(words, &nop, machine, state, None).unwrap_or_default())
     }
 
-    /// Places words; with `delays`, fails with the word that begins a hardware loop and the cycles by which it must begin
-    /// later.
+    /// Places words; with `delays`, fails with the word that begins a hardware loop and the cycles by which it must
+    /// begin later.
     fn try_place(
         words: &[ParsedWord],
         nop: &[Selected],

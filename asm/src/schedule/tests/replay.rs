@@ -276,7 +276,7 @@ pub(super) fn replay(schedule: &ModuloSchedule, iterations: i64) -> Outcome {
             }
         }
     }
-    let text = schedule.emit(iterations as u64).text;
+    let text = schedule.emit(iterations as u64).text();
     for word in unroll(&text) {
         state.carry_out(word);
     }
@@ -299,19 +299,19 @@ pub(super) fn replay(schedule: &ModuloSchedule, iterations: i64) -> Outcome {
 /// Asserts that no word of a schedule's text waits, by the issue rule.
 pub(super) fn assert_no_wait(schedule: &ModuloSchedule, machine: &Machine, iterations: u64) {
     let made = schedule.emit(iterations);
-    let words = unroll(&made.text);
+    let words = unroll(&made.text());
     let text = format!(".program\n{}\nstop\n", words.join("\n"));
     let options = Options {
         machine: Some(machine),
         ..Options::default()
     };
     let assembly = assemble(&Source::new("test.s", text), &options);
-    let assembly = assembly.unwrap_or_else(|error| panic!("{error}\n{}", made.text));
+    let assembly = assembly.unwrap_or_else(|error| panic!("{error}\n{}", made.text()));
     let mut board = Scoreboard::default();
     for (now, (&word, line)) in assembly.program.words.iter().zip(&words).enumerate() {
         let timing = WordTiming::new(&Word::decode(word).unwrap(), &machine.cp2);
         let (at, wait) = board.earliest(&timing, now as u64);
-        assert_eq!(at, now as u64, "{line}: {wait:?}\n{}", made.text);
+        assert_eq!(at, now as u64, "{line}: {wait:?}\n{}", made.text());
         board.issue(&timing, at);
     }
 }

@@ -26,7 +26,7 @@
     .endif
 .endm
 
-; The same for a number whose parts do not overlap.
+; Squares of a number whose parts do not overlap are added without that.
 .macro square_loaded x, a, chains
     .if PARTS == 2
     square_parts \x, \a.high, \a.low, \chains

@@ -7,8 +7,8 @@ use cp2_asm::{Options, Source};
 use cp2_machine::Machine;
 use cp2_problems::npb::mg::Smoother;
 
-/// Rows of 32 quads take at most half a cycle a quad more than they have operations: nine for the residual from plane to
-/// plane, ten for the smoother.
+/// Rows of 32 quads take at most half a cycle a quad more than they have operations: nine for the residual from plane
+/// to plane, ten for the smoother.
 #[test]
 fn rows_are_scheduled_close_together() {
     let problem = MgProblem::new(128, 1, Smoother::A).unwrap();
