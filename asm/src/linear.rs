@@ -5,14 +5,16 @@
 //! and [`lower`] makes a [`Dataflow`](crate::schedule::Dataflow) of it for the scheduler.
 
 mod block;
+mod carried_values;
 mod lower;
 mod memory;
+mod pointer_registers;
 mod report;
 mod widths;
 
 pub(crate) use block::{
     BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, BlockStep, FinalValue,
-    InitialSource, InitialValue, LinearBlock, PlacementHint, PointerBase, ValueUse, ValueWidth,
+    InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin, ValueUse, ValueWidth,
 };
 pub(crate) use lower::{
     BlockRegisters, CarriedPlace, KeptValues, LackingRegisters, LoweredBlock, lower,

@@ -4,12 +4,13 @@ use super::block::{
     BlockOperand, BlockOperation, BlockStep, InitialSource, LinearBlock, PlacementHint, ValueUse,
     ValueWidth,
 };
+use super::carried_values::CarriedBy;
 use super::memory::MemoryOrder;
+use super::pointer_registers::PointerRegisters;
 use super::widths::ChosenRow;
 use crate::isa::Kind;
 use crate::schedule::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 use crate::syntax::Register;
-use cp2_machine::Class;
 
 /// Registers that a block may use.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct BlockRegisters {
 
 impl BlockRegisters {
     /// Takes the highest quad that is free.
-    fn take_quad(&mut self) -> Option<u8> {
+    pub(super) fn take_quad(&mut self) -> Option<u8> {
         let quad = (0..32)
             .rev()
             .find(|quad| self.pairs >> (2 * quad) & 3 == 3)?;
@@ -31,7 +32,7 @@ impl BlockRegisters {
     }
 
     /// Takes the highest pair that is free.
-    fn take_pair(&mut self) -> Option<u8> {
+    pub(super) fn take_pair(&mut self) -> Option<u8> {
         let pair = (0..64).rev().find(|pair| self.pairs >> pair & 1 == 1)?;
         self.pairs &= !(1 << pair);
         Some(pair)
@@ -75,7 +76,7 @@ pub(crate) enum CarriedPlace {
     Value(DataValue, u32),
 }
 
-/// What keeps the values of earlier iterations.
+/// The way in which values of earlier iterations are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeptValues {
     /// Copies of the values, in a loop whose iterations overlap.
@@ -120,89 +121,24 @@ pub(crate) fn lower(
     Ok(lowering.lowered)
 }
 
-/// How a value is read in later iterations.
-#[derive(Clone, Debug, Default)]
-enum CarriedBy {
-    /// As any value: its copies have it.
-    #[default]
-    Copies,
-    /// One register has it in all iterations.
-    Fixed(Register),
-    /// These registers have it, that of the iteration before first; every iteration moves them on.
-    Moves(Vec<Register>),
-}
-
-/// The address registers of a pointer: one for each remainder of its offsets by the largest of its accesses.
-///
-/// The last access of an iteration steps, so the register points at its place, and the others have offsets from there:
-/// multiples of what they access, whichever is last.
-#[derive(Clone, Debug)]
-struct PointerRegisters {
-    unit: i64,
-    found: Vec<(i64, Option<DataPointer>)>,
-}
-
-impl PointerRegisters {
-    /// Returns the registers of all pointers of a block.
-    fn of(block: &LinearBlock, rows: &[ChosenRow]) -> Vec<Self> {
-        let none = Self {
-            unit: 1,
-            found: Vec::new(),
-        };
-        let mut all = vec![none; block.pointers.len()];
-        let operations = block.operations.iter().zip(rows);
-        let accesses: Vec<(usize, i64, i64)> = operations
-            .flat_map(|(own, chosen)| {
-                let operands = chosen.row.form.operands().iter().zip(&own.operands);
-                operands.filter_map(|(o, (operand, _))| match (o.kind, operand) {
-                    (Kind::Mem { align, .. }, &BlockOperand::Address { pointer, offset }) => {
-                        Some((pointer, offset, i64::from(align)))
-                    }
-                    _ => None,
-                })
-            })
-            .collect();
-        for &(pointer, _, align) in &accesses {
-            if let Some(own) = all.get_mut(pointer) {
-                own.unit = own.unit.max(align);
-            }
-        }
-        for &(pointer, offset, _) in &accesses {
-            if let Some(own) = all.get_mut(pointer) {
-                let place = offset.rem_euclid(own.unit);
-                if !own.found.iter().any(|&(other, _)| other == place) {
-                    own.found.push((place, None));
-                }
-            }
-        }
-        all
-    }
-
-    /// Returns the address register for an offset.
-    fn find(&self, offset: i64) -> Option<DataPointer> {
-        let place = offset.rem_euclid(self.unit);
-        let found = self.found.iter().find(|&&(other, _)| other == place);
-        found.and_then(|&(_, register)| register)
-    }
-}
-
-struct Lowering {
-    lowered: LoweredBlock,
-    values: Vec<Option<DataValue>>,
-    carried: Vec<CarriedBy>,
+pub(super) struct Lowering {
+    pub(super) lowered: LoweredBlock,
+    pub(super) values: Vec<Option<DataValue>>,
+    pub(super) carried: Vec<CarriedBy>,
     /// Register of every constant that is used.
-    constants: Vec<Option<u8>>,
+    pub(super) constants: Vec<Option<u8>>,
     /// Address registers of every pointer.
-    pointers: Vec<PointerRegisters>,
+    pub(super) pointers: Vec<PointerRegisters>,
 }
 
 impl Lowering {
     fn new(block: &LinearBlock, rows: &[ChosenRow], free: BlockRegisters) -> Self {
-        let dataflow = match block.hint {
+        let mut dataflow = match block.hint {
             PlacementHint::Free => Dataflow::default(),
             PlacementHint::Written => Dataflow::in_order(),
             PlacementHint::Spread => Dataflow::evenly(),
         };
+        dataflow.spare = block.spare as usize;
         Self {
             lowered: LoweredBlock {
                 dataflow,
@@ -260,64 +196,6 @@ impl Lowering {
         Ok(())
     }
 
-    /// Decides how values are read in later iterations; returns the order of the operations.
-    ///
-    /// A register that a value ends in has it in all iterations if nothing reads it in two iterations at a time: all
-    /// that read the value of the iteration before come before the operation that computes the next.
-    fn carry_values(
-        &mut self,
-        block: &LinearBlock,
-        kept: KeptValues,
-    ) -> Result<Vec<usize>, LackingRegisters> {
-        let distances = block.list_distances();
-        let mut fixed = vec![false; block.values.len()];
-        let mut sequence: Vec<usize> = (0..block.operations.len()).collect();
-        let mut taken: Vec<Register> = Vec::new();
-        for last in &block.finals {
-            let only_before = distances.get(last.value) == Some(&1);
-            let named = block.names_register(last.register) || taken.contains(&last.register);
-            let Some(entry) = fixed.get_mut(last.value) else {
-                continue;
-            };
-            if named || *entry || !only_before {
-                continue;
-            }
-            *entry = true;
-            match block.sort_operations(&fixed) {
-                Some(sorted) => {
-                    sequence = sorted;
-                    taken.push(last.register);
-                    if let Some(carried) = self.carried.get_mut(last.value) {
-                        *carried = CarriedBy::Fixed(last.register);
-                    }
-                }
-                None => {
-                    if let Some(entry) = fixed.get_mut(last.value) {
-                        *entry = false;
-                    }
-                }
-            }
-        }
-        if kept == KeptValues::Moves {
-            for (value, &distance) in distances.iter().enumerate() {
-                let Some(carried) = self.carried.get_mut(value) else {
-                    continue;
-                };
-                if distance == 0 || matches!(carried, CarriedBy::Fixed(_)) {
-                    continue;
-                }
-                let pair = block.is_pair(value);
-                let registers = (0..distance).map(|_| match pair {
-                    true => self.lowered.free.take_pair().map(Register::Pair),
-                    false => self.lowered.free.take_quad().map(Register::Quad),
-                });
-                let registers: Option<Vec<Register>> = registers.collect();
-                *carried = CarriedBy::Moves(registers.ok_or(LackingRegisters::Section)?);
-            }
-        }
-        Ok(sequence)
-    }
-
     /// Adds an operation, or one for each half of its quads.
     fn add_operation(
         &mut self,
@@ -347,77 +225,6 @@ impl Lowering {
             }
             dataflow.order(before, after, order.distance);
         }
-    }
-
-    /// Adds the moves that keep values for later iterations.
-    fn move_values_on(&mut self, block: &LinearBlock) {
-        for value in 0..block.values.len() {
-            let Some(CarriedBy::Moves(registers)) = self.carried.get(value).cloned() else {
-                continue;
-            };
-            for place in (0..registers.len()).rev() {
-                let from = match place
-                    .checked_sub(1)
-                    .and_then(|before| registers.get(before))
-                {
-                    Some(&register) => fixed_operand(register),
-                    None => self.whole_value(block, value),
-                };
-                if let Some(&to) = registers.get(place) {
-                    let move_on = ("mov", Class::Integer);
-                    let dataflow = &mut self.lowered.dataflow;
-                    dataflow.operation(move_on, &[fixed_operand(to)], &[from], None);
-                    self.lowered.origins.push(None);
-                }
-            }
-        }
-    }
-
-    /// Lists the places of values before the first and behind the last iteration.
-    fn set_ends(&mut self, block: &LinearBlock) {
-        let distances = block.list_distances();
-        for own in &block.initial {
-            if distances
-                .get(own.value)
-                .is_none_or(|&most| own.distance > most)
-            {
-                continue;
-            }
-            let place = self.place_of(block, own.value, own.distance);
-            self.lowered.initial.push((place, own.source));
-        }
-        for own in &block.finals {
-            let place = match self.carried.get(own.value) {
-                Some(CarriedBy::Moves(registers)) => registers.first().copied(),
-                Some(&CarriedBy::Fixed(register)) => Some(register),
-                _ => None,
-            };
-            let place = match place {
-                Some(register) => CarriedPlace::Register(register),
-                None => {
-                    if let DataOperand::Whole(value) = self.whole_value(block, own.value) {
-                        self.lowered.dataflow.keep(value);
-                    }
-                    self.place_of(block, own.value, 0)
-                }
-            };
-            self.lowered.finals.push((own.register, place));
-        }
-    }
-
-    /// Returns the place of a value so many iterations before the first, or in the last.
-    fn place_of(&mut self, block: &LinearBlock, value: usize, distance: u32) -> CarriedPlace {
-        match self.carried.get(value) {
-            Some(&CarriedBy::Fixed(register)) => return CarriedPlace::Register(register),
-            Some(CarriedBy::Moves(registers)) => {
-                let place = (distance as usize).saturating_sub(1);
-                if let Some(&register) = registers.get(place) {
-                    return CarriedPlace::Register(register);
-                }
-            }
-            _ => {}
-        }
-        CarriedPlace::Value(self.data_value(block, value), distance)
     }
 
     /// Adds an operation; for one half of its quads, if one is given.
@@ -493,7 +300,7 @@ impl Lowering {
     }
 
     /// Returns a value of the dataflow, which is entered where it is first asked for.
-    fn data_value(&mut self, block: &LinearBlock, value: usize) -> DataValue {
+    pub(super) fn data_value(&mut self, block: &LinearBlock, value: usize) -> DataValue {
         let dataflow = &mut self.lowered.dataflow;
         let mut make = || match block.is_pair(value) {
             true => dataflow.pair(),
@@ -506,7 +313,7 @@ impl Lowering {
     }
 
     /// Returns the operand of a whole value.
-    fn whole_value(&mut self, block: &LinearBlock, value: usize) -> DataOperand {
+    pub(super) fn whole_value(&mut self, block: &LinearBlock, value: usize) -> DataOperand {
         let used = ValueUse {
             value,
             half: None,
@@ -517,7 +324,7 @@ impl Lowering {
 
     /// Returns the operand of a value, of which one half is meant if it is given or written, and the iterations between
     /// the one that computes it and this one.
-    fn value(
+    pub(super) fn value(
         &mut self,
         block: &LinearBlock,
         used: ValueUse,
@@ -552,7 +359,7 @@ impl Lowering {
 }
 
 /// Returns the operand of a register.
-fn fixed_operand(register: Register) -> DataOperand {
+pub(super) fn fixed_operand(register: Register) -> DataOperand {
     match register {
         Register::Pair(pair) => DataOperand::Pair(pair),
         Register::Quad(quad) => DataOperand::Quad(quad),
@@ -563,89 +370,7 @@ fn fixed_operand(register: Register) -> DataOperand {
 
 impl LinearBlock {
     /// Returns true if a value is a pair.
-    fn is_pair(&self, value: usize) -> bool {
+    pub(super) fn is_pair(&self, value: usize) -> bool {
         self.values.get(value).and_then(|own| own.width) == Some(ValueWidth::Pair)
-    }
-
-    /// Returns true if an operation names a register, or part of it, as invariant.
-    fn names_register(&self, register: Register) -> bool {
-        let operands = self.operations.iter().flat_map(|own| &own.operands);
-        let mut named = operands.filter_map(|(operand, _)| match operand {
-            BlockOperand::Register(own) => Some(*own),
-            _ => None,
-        });
-        named.any(|own| !(own.regs() & register.regs()).is_empty())
-    }
-
-    /// Returns an order of the operations in which all that read a fixed value of the iteration before come before the
-    /// one that computes it; none if there is no such order. It is the order of the text as far as possible.
-    fn sort_operations(&self, fixed: &[bool]) -> Option<Vec<usize>> {
-        let count = self.operations.len();
-        let mut writers: Vec<Vec<usize>> = vec![Vec::new(); self.values.len()];
-        let uses = |index: usize| {
-            let operands = self.operations.get(index).map(|own| &own.operands);
-            operands
-                .into_iter()
-                .flatten()
-                .filter_map(|(operand, _)| match operand {
-                    BlockOperand::Value(used) => Some(*used),
-                    _ => None,
-                })
-        };
-        let results = |index: usize| {
-            let own = self.operations.get(index);
-            let row = own.and_then(|own| own.rows.first()).map(|op| op.row());
-            let written = row.map_or(0, |row| {
-                let operands = row.form.operands();
-                operands.iter().filter(|o| o.role.writes()).count()
-            });
-            uses(index).take(written)
-        };
-        for index in 0..count {
-            for used in results(index) {
-                if let Some(own) = writers.get_mut(used.value) {
-                    own.push(index);
-                }
-            }
-        }
-        let mut later: Vec<Vec<usize>> = vec![Vec::new(); count];
-        let mut waits = vec![0usize; count];
-        let mut edge = |from: usize, to: usize| {
-            if let (true, Some(own), Some(waits)) =
-                (from != to, later.get_mut(from), waits.get_mut(to))
-            {
-                own.push(to);
-                *waits += 1;
-            }
-        };
-        for reader in 0..count {
-            let written = results(reader).count();
-            for used in uses(reader).skip(written) {
-                let fixed = fixed.get(used.value) == Some(&true);
-                for &writer in writers.get(used.value).into_iter().flatten() {
-                    match used.distance {
-                        0 => edge(writer, reader),
-                        1 if fixed => edge(reader, writer),
-                        _ => {}
-                    }
-                }
-            }
-        }
-        let mut ready: std::collections::BTreeSet<usize> = (0..count)
-            .filter(|&index| waits.get(index) == Some(&0))
-            .collect();
-        let mut sequence = Vec::with_capacity(count);
-        while let Some(next) = ready.pop_first() {
-            sequence.push(next);
-            for &to in later.get(next).into_iter().flatten() {
-                if let Some(waits) = waits.get_mut(to) {
-                    *waits -= 1;
-                    if *waits == 0 {
-                        ready.insert(to);
-                    }
-                }
-            }
-        }
-        (sequence.len() == count).then_some(sequence)
     }
 }

@@ -1,21 +1,23 @@
-//! Turns the lines of a linear block into words of the program that wait for nothing.
+//! Makes words that wait for nothing of the lines of a linear block.
 
-use super::select::{Selected, select};
-use super::state::{Assembler, Datum, Extent, Format, PendingWord};
-use super::symbols::GLOBAL;
+use crate::assemble::select::{Selected, select};
+use crate::assemble::state::{Assembler, Datum, Extent, Format, PendingWord};
+use crate::assemble::symbols::GLOBAL;
 use crate::diag::{Chain, Fail};
 use crate::expr::{Expr, Open, Value};
 use crate::isa::{RegSet, Slot, Word};
 use crate::issue::{Scoreboard, WordTiming};
 use crate::program::SymbolKind;
 use crate::source::Span;
-use crate::syntax::{self, AllowedWarnings, Lexeme, Parser};
+use crate::syntax;
+use crate::syntax::{AllowedWarnings, Lexeme, Parser};
 use cp2_machine::Machine;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// A symbol that stands in a word in place of a number.
 #[derive(Clone, Debug)]
-pub(super) enum WordSymbol {
+pub(in crate::assemble) enum WordSymbol {
     /// In place of the immediate.
     Immediate(Rc<str>),
     /// In place of the target of a branch.
@@ -24,7 +26,7 @@ pub(super) enum WordSymbol {
 
 /// A line of a block.
 #[derive(Clone, Debug)]
-pub(super) enum BlockLine {
+pub(in crate::assemble) enum BlockLine {
     Word {
         text: String,
         place: (Span, Chain),
@@ -36,7 +38,7 @@ pub(super) enum BlockLine {
 }
 
 impl BlockLine {
-    pub(super) fn word(text: String, place: (Span, Chain)) -> Self {
+    pub(in crate::assemble) fn word(text: String, place: (Span, Chain)) -> Self {
         Self::Word {
             text,
             place,
@@ -44,11 +46,15 @@ impl BlockLine {
         }
     }
 
-    pub(super) fn branch(text: String, place: (Span, Chain), to: &Rc<str>) -> Self {
+    pub(in crate::assemble) fn branch(text: String, place: (Span, Chain), to: &Rc<str>) -> Self {
         Self::with_symbol(text, place, WordSymbol::Target(to.clone()))
     }
 
-    pub(super) fn with_symbol(text: String, place: (Span, Chain), symbol: WordSymbol) -> Self {
+    pub(in crate::assemble) fn with_symbol(
+        text: String,
+        place: (Span, Chain),
+        symbol: WordSymbol,
+    ) -> Self {
         Self::Word {
             text,
             place,
@@ -59,12 +65,29 @@ impl BlockLine {
 
 /// A table of a block's constants, which is placed behind the data of the source.
 #[derive(Debug)]
-pub(super) struct ConstantTable {
+pub(in crate::assemble) struct BlockConstants {
     /// Symbol of its address.
-    pub(super) label: Rc<str>,
-    pub(super) words: Vec<u32>,
-    pub(super) at: Span,
-    pub(super) chain: Chain,
+    pub(in crate::assemble) label: Rc<str>,
+    pub(in crate::assemble) words: Vec<u32>,
+    pub(in crate::assemble) at: Span,
+    pub(in crate::assemble) chain: Chain,
+}
+
+/// A word of a block before it is known what it waits for.
+#[derive(Clone, Debug)]
+pub(super) struct ParsedWord {
+    pub(super) insts: Vec<Selected>,
+    pub(super) place: (Span, Chain),
+    /// Number of the line that it comes from.
+    line: usize,
+    /// True if it begins a hardware loop.
+    pub(super) opens: bool,
+    /// True if a hardware loop ends behind it.
+    pub(super) closes: bool,
+    /// True if what the loop leaves lands before its next turn.
+    one_by_one: bool,
+    /// Symbol that it branches to.
+    pub(super) target: Option<Rc<str>>,
 }
 
 /// A word of a block.
@@ -76,15 +99,15 @@ struct PlacedWord {
     line: Option<usize>,
     opens: bool,
     closes: bool,
-    /// True if it lies in the hardware loop.
+    /// True if it lies in a hardware loop.
     looped: bool,
     /// Symbol that it branches to.
     target: Option<Rc<str>>,
 }
 
 /// The words of a block.
-#[derive(Clone, Debug)]
-pub(super) struct PlacedBlock {
+#[derive(Clone, Debug, Default)]
+pub(in crate::assemble) struct PlacedBlock {
     words: Vec<PlacedWord>,
     /// State of the machine behind every branch, with the symbol of its target.
     behind_branches: Vec<(Rc<str>, Scoreboard, u64)>,
@@ -92,18 +115,64 @@ pub(super) struct PlacedBlock {
     loop_back: u64,
 }
 
+/// Cycles that pass before the words that begin hardware loops.
+type LoopDelays = HashMap<usize, u64>;
+
+/// Most times that a loop is begun later because one of its words would wait.
+const MOST_DELAYS: usize = 64;
+
+/// Parses the lines of a block.
+pub(super) fn parse_lines(
+    asm: &Assembler<'_>,
+    lines: Vec<BlockLine>,
+) -> Result<Vec<ParsedWord>, Fail> {
+    let mut words: Vec<ParsedWord> = Vec::with_capacity(lines.len());
+    for (line, own) in lines.into_iter().enumerate() {
+        match own {
+            BlockLine::Word {
+                text,
+                place,
+                symbol,
+            } => {
+                let target = match &symbol {
+                    Some(WordSymbol::Target(label)) => Some(label.clone()),
+                    _ => None,
+                };
+                let insts = parse_word(asm, &text, place, symbol)?;
+                words.push(ParsedWord {
+                    opens: insts.iter().any(|own| own.block),
+                    insts,
+                    place,
+                    line,
+                    closes: false,
+                    one_by_one: false,
+                    target,
+                });
+            }
+            BlockLine::End { one_by_one } => {
+                if let Some(last) = words.last_mut() {
+                    last.closes = true;
+                    last.one_by_one = one_by_one;
+                }
+            }
+        }
+    }
+    Ok(words)
+}
+
 impl PlacedBlock {
     /// Parses the lines of a block that begins on an idle machine.
-    pub(super) fn parse(
+    pub(in crate::assemble) fn parse(
         asm: &Assembler<'_>,
         lines: Vec<BlockLine>,
         machine: &Machine,
     ) -> Result<Self, Fail> {
-        Self::parse_from(asm, lines, machine, (Scoreboard::default(), 0))
+        let words = parse_lines(asm, lines)?;
+        Self::place_words(asm, &words, machine, &(Scoreboard::default(), 0))
     }
 
     /// Parses lines that are reached by the branch to a label in another block.
-    pub(super) fn parse_behind(
+    pub(in crate::assemble) fn parse_behind(
         asm: &Assembler<'_>,
         lines: Vec<BlockLine>,
         machine: &Machine,
@@ -115,78 +184,87 @@ impl PlacedBlock {
         let (board, now) =
             state.map_or_else(Default::default, |(_, board, now)| (board.clone(), *now));
         let now = now + machine.cp2.branch_penalty.0;
-        Self::parse_from(asm, lines, machine, (board, now))
+        let words = parse_lines(asm, lines)?;
+        Self::place_words(asm, &words, machine, &(board, now))
     }
 
-    fn parse_from(
+    /// Places words, with words that let time pass before those that would wait. What a word in a hardware loop would
+    /// wait for passes before the loop, so that its turns do not wait again.
+    pub(super) fn place_words(
         asm: &Assembler<'_>,
-        lines: Vec<BlockLine>,
+        words: &[ParsedWord],
         machine: &Machine,
-        (mut board, mut now): (Scoreboard, u64),
+        state: &(Scoreboard, u64),
     ) -> Result<Self, Fail> {
+        let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
+        let mut delays = LoopDelays::new();
+        for _ in 0..MOST_DELAYS {
+            match Self::try_place(words, &nop, machine, state, Some(&delays)) {
+                Ok(placed) => return Ok(placed),
+                Err((opener, cycles)) => *delays.entry(opener).or_default() += cycles,
+            }
+        }
+        // Words of a loop that wait for one another.
+        Ok(Self::try_place(words, &nop, machine, state, None).unwrap_or_default())
+    }
+
+    /// Places words; with `delays`, fails with the word that begins a hardware loop and the cycles by which it must
+    /// begin later.
+    fn try_place(
+        words: &[ParsedWord],
+        nop: &[Selected],
+        machine: &Machine,
+        (board, now): &(Scoreboard, u64),
+        delays: Option<&LoopDelays>,
+    ) -> Result<Self, (usize, u64)> {
+        let (mut board, mut now) = (board.clone(), *now);
         let mut placed = Self {
-            words: Vec::with_capacity(lines.len()),
+            words: Vec::with_capacity(words.len()),
             behind_branches: Vec::new(),
             loop_setup: machine.cp2.loop_setup.0,
             loop_back: machine.cp2.loop_back.0,
         };
-        let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
-        let mut looped = false;
-        for (number, line) in lines.into_iter().enumerate() {
-            let (text, place, symbol) = match line {
-                BlockLine::Word {
-                    text,
-                    place,
-                    symbol,
-                } => (text, place, symbol),
-                BlockLine::End { one_by_one } => {
-                    looped = false;
-                    // What the loop leaves has landed when it begins again, so that no iteration waits.
-                    while one_by_one && board.settled() > now {
-                        let place = placed
-                            .words
-                            .last()
-                            .map_or((Span::START, Chain::default()), |w| w.place);
-                        placed.push(&nop, place, None, true);
-                        now += 1;
-                    }
-                    if let Some(last) = placed.words.last_mut() {
-                        last.closes = true;
-                    }
-                    continue;
-                }
-            };
-            let target = match &symbol {
-                Some(WordSymbol::Target(label)) => Some(label.clone()),
-                _ => None,
-            };
-            let insts = parse_word(asm, &text, place, symbol)?;
+        // The word that began the hardware loop that is open.
+        let mut opened = None;
+        for (number, own) in words.iter().enumerate() {
             let mut word = Word::NOP;
-            for selected in &insts {
+            for selected in &own.insts {
                 match selected.inst.row().slot() {
                     Slot::Arith => word.arith = selected.inst,
                     Slot::Mem => word.mem = selected.inst,
                 }
             }
             let timing = WordTiming::new(&word, &machine.cp2);
-            let (at, _) = board.earliest(&timing, now);
+            let delay = delays.and_then(|delays| delays.get(&number));
+            let delayed = now + delay.copied().unwrap_or(0);
+            let (at, wait) = board.earliest(&timing, delayed);
+            if let (Some(opener), Some(_), true) = (opened, delays, wait.cycles > 0) {
+                return Err((opener, wait.cycles));
+            }
             for _ in now..at {
-                placed.push(&nop, place, None, looped);
+                placed.push(nop, own.place, None, opened.is_some());
             }
             board.issue(&timing, at);
             now = at + 1;
-            let opens = insts.iter().any(|own| own.block);
-            placed.push(&insts, place, Some(number), looped);
-            if opens {
-                looped = true;
+            placed.push(&own.insts, own.place, Some(own.line), opened.is_some());
+            if own.opens {
+                opened = Some(number);
                 now += placed.loop_setup;
             }
-            if let Some(target) = target {
+            if let Some(target) = &own.target {
                 let state = (target.clone(), board.clone(), now);
                 placed.behind_branches.push(state);
-                if let Some(word) = placed.words.last_mut() {
-                    word.target = Some(target);
+            }
+            if own.closes {
+                opened = None;
+                while own.one_by_one && board.settled() > now {
+                    placed.push(nop, own.place, None, true);
+                    now += 1;
                 }
+            }
+            if let Some(last) = placed.words.last_mut() {
+                last.target.clone_from(&own.target);
+                last.closes = own.closes;
             }
         }
         Ok(placed)
@@ -211,13 +289,13 @@ impl PlacedBlock {
     }
 
     /// Returns the cycles of so many turns of the hardware loop, if there is one.
-    pub(super) fn count_cycles(&self, turns: u64) -> u64 {
+    pub(in crate::assemble) fn count_cycles(&self, turns: u64) -> u64 {
         self.count_first_cycles(self.words.len(), turns)
     }
 
     /// Returns the cycles up to the branch to a label, the branch included, of so many turns of the hardware loop, if
     /// that comes before it.
-    pub(super) fn count_cycles_to(&self, label: &Rc<str>, turns: u64) -> u64 {
+    pub(in crate::assemble) fn count_cycles_to(&self, label: &Rc<str>, turns: u64) -> u64 {
         let branch = self
             .words
             .iter()
@@ -239,7 +317,7 @@ impl PlacedBlock {
     }
 
     /// Returns the registers that the words write.
-    pub(super) fn list_written(&self) -> RegSet {
+    pub(in crate::assemble) fn list_written(&self) -> RegSet {
         let insts = self.words.iter().flat_map(|word| &word.insts);
         insts.fold(RegSet::EMPTY, |set, own| {
             set | own.inst.writes() | own.inst.address_write()
@@ -247,17 +325,17 @@ impl PlacedBlock {
     }
 
     /// Counts the words of the hardware loop.
-    pub(super) fn loop_words(&self) -> u64 {
+    pub(in crate::assemble) fn loop_words(&self) -> u64 {
         self.words.iter().filter(|word| word.looped).count() as u64
     }
 
     /// Counts the words.
-    pub(super) fn words(&self) -> usize {
+    pub(in crate::assemble) fn words(&self) -> usize {
         self.words.len()
     }
 
     /// Counts the cycles of the words before a line.
-    pub(super) fn cycles_before(&self, line: usize) -> u64 {
+    pub(in crate::assemble) fn cycles_before(&self, line: usize) -> u64 {
         let before = |word: &&PlacedWord| word.line.is_some_and(|own| own < line);
         let last = self.words.iter().rposition(|word| before(&word));
         last.map_or(0, |last| last as u64 + 1)
@@ -305,7 +383,7 @@ fn parse_word(
 
 impl Assembler<'_> {
     /// Appends the words of a block.
-    pub(super) fn append_block(&mut self, placed: PlacedBlock) {
+    pub(in crate::assemble) fn append_block(&mut self, placed: PlacedBlock) {
         let mut opened = None;
         for word in placed.words {
             let (at, chain) = word.place;
@@ -333,7 +411,7 @@ impl Assembler<'_> {
     }
 
     /// Appends a word that does nothing.
-    pub(super) fn append_nop(&mut self, at: Span) -> Result<(), Fail> {
+    pub(in crate::assemble) fn append_nop(&mut self, at: Span) -> Result<(), Fail> {
         if self.is_program_full(at, Chain::default()) {
             return Ok(());
         }
@@ -349,13 +427,13 @@ impl Assembler<'_> {
     }
 
     /// Gives the address of the next word to a symbol that no source can write.
-    pub(super) fn define_here(&mut self, label: Rc<str>) {
+    pub(in crate::assemble) fn define_here(&mut self, label: Rc<str>) {
         let pc = self.words.len() as i64;
         self.names.define_hidden(label, SymbolKind::Program, pc);
     }
 
     /// Appends the loops for few iterations behind the program.
-    pub(super) fn place_pool(&mut self) {
+    pub(in crate::assemble) fn place_pool(&mut self) {
         for (label, placed) in std::mem::take(&mut self.pool) {
             self.define_here(label);
             self.append_block(placed);
@@ -363,7 +441,7 @@ impl Assembler<'_> {
     }
 
     /// Places the tables of constants behind the data of the source, and defines their addresses.
-    pub(super) fn place_constant_tables(&mut self) {
+    pub(in crate::assemble) fn place_constant_tables(&mut self) {
         /// Alignment of a quad in bytes.
         const QUAD: u64 = 16;
         let mut end = self.extents.iter().map(|extent| extent.end).max();

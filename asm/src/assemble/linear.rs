@@ -1,0 +1,11 @@
+//! Reads linear blocks, composes the scheduled loop, and places its words.
+
+mod block_ends;
+mod composer;
+mod counted;
+mod declarations;
+mod lines;
+mod placed_block;
+
+pub(super) use composer::BlockWrites;
+pub(super) use placed_block::{BlockConstants, PlacedBlock};

@@ -1,0 +1,213 @@
+//! Composes the words at the ends of a linear block.
+//!
+//! Constants, pointers, values before the first and behind the last iteration.
+
+use super::composer::Composer;
+use super::placed_block::{BlockLine, WordSymbol};
+use crate::diag::Fail;
+use crate::linear::{
+    CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock, PointerOrigin,
+};
+use crate::schedule::{LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
+use crate::syntax::Register;
+
+impl Composer<'_> {
+    /// Adds the words that load the constants of a block, whose table comes behind the data of the source.
+    pub(super) fn load_constants(
+        &mut self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+    ) -> Result<(), Fail> {
+        let numbers =
+            |(_, source): &(CarriedPlace, InitialSource)| matches!(source, InitialSource::Words(_));
+        if lowered.constants.is_empty() && !lowered.initial.iter().any(numbers) {
+            return Ok(());
+        }
+        let address = self.table_register(lowered)?;
+        let table = WordSymbol::Immediate(self.label.clone());
+        let load = format!("movi a{address}, 0");
+        lines.push(BlockLine::with_symbol(load, self.place(), table));
+        for &(quad, constant) in &lowered.constants {
+            let constant = self.block.constants.get(constant);
+            let row = self.enter_row(constant.map_or([0; 4], |constant| constant.words));
+            let at = constant.map_or(self.block.at, |constant| constant.at);
+            let load = format!("ldq q{quad}, [a{address} + {}]", 16 * row);
+            lines.push(BlockLine::word(load, (at, self.chain)));
+        }
+        Ok(())
+    }
+
+    /// Returns the index of a row of the table, which is added if there is none like it.
+    pub(super) fn enter_row(&mut self, words: [u32; 4]) -> usize {
+        if let Some(row) = self.table.iter().position(|own| *own == words) {
+            return row;
+        }
+        self.table.push(words);
+        self.table.len() - 1
+    }
+
+    /// Returns the register that points at the table: that of the first pointer, which is set up afterwards.
+    pub(super) fn table_register(&self, lowered: &LoweredBlock) -> Result<u8, Fail> {
+        let pointer = lowered.pointers.first().map(|&(pointer, _)| pointer);
+        let own = pointer.map(|pointer| lowered.dataflow.pointer_register(pointer));
+        let mut free = lowered.free;
+        own.or_else(|| free.take_address())
+            .ok_or_else(|| self.lack(LackingRegisters::Addresses))
+    }
+
+    /// Writes the loop of so many iterations with the values before the first.
+    pub(super) fn add_initial_values(
+        &mut self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+        schedule: &ModuloSchedule,
+        iterations: u64,
+    ) -> Result<LoopText, Fail> {
+        let text = schedule.emit(iterations);
+        self.with_initial_values(lines, lowered, schedule, text)
+    }
+
+    /// Adds the loads of numbers before the first iteration; returns the loop with the moves of registers and the words
+    /// that set pointers up.
+    pub(super) fn with_initial_values(
+        &mut self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+        schedule: &ModuloSchedule,
+        mut text: LoopText,
+    ) -> Result<LoopText, Fail> {
+        let mut moves = Vec::new();
+        for &(place, source) in &lowered.initial {
+            let to = register_of(place, lowered, schedule, 0);
+            match source {
+                InitialSource::Register(from) if from == to => {}
+                InitialSource::Register(from) => {
+                    moves.push(LoopLine::Word(LoopWord::move_register(
+                        &to.to_string(),
+                        &from.to_string(),
+                    )));
+                }
+                InitialSource::Words(words) => {
+                    let row = self.enter_row(words);
+                    let address = self.table_register(lowered)?;
+                    let load = match to {
+                        Register::Quad(_) => "ldq",
+                        Register::Pair(_) | Register::Scalar(_) => "ldp",
+                    };
+                    let load = format!("{load} {to}, [a{address} + {}]", 16 * row);
+                    lines.push(BlockLine::word(load, self.place()));
+                }
+            }
+        }
+        text.lines.splice(0..0, moves);
+        Ok(text.set_up(set_up_pointers(self.block, lowered, schedule)))
+    }
+
+    /// Adds the words by which a block of no iteration leaves its final values.
+    pub(super) fn keep_initial_values(
+        &mut self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+    ) -> Result<(), Fail> {
+        for last in &self.block.finals {
+            let mut initial = self.block.initial.iter();
+            let Some(own) = initial.find(|own| (own.value, own.distance) == (last.value, 1)) else {
+                continue;
+            };
+            match own.source {
+                InitialSource::Register(from) if from == last.register => {}
+                InitialSource::Register(from) => {
+                    let text = format!("mov {}, {from}", last.register);
+                    lines.push(BlockLine::word(text, self.place()));
+                }
+                InitialSource::Words(words) => {
+                    let address = self.table_register(lowered)?;
+                    let row = self.enter_row(words);
+                    let table = WordSymbol::Immediate(self.label.clone());
+                    let text = format!("movi a{address}, 0");
+                    lines.push(BlockLine::with_symbol(text, self.place(), table));
+                    let load = match last.register {
+                        Register::Quad(_) => "ldq",
+                        Register::Pair(_) | Register::Scalar(_) => "ldp",
+                    };
+                    let text = format!("{load} {}, [a{address} + {}]", last.register, 16 * row);
+                    lines.push(BlockLine::word(text, self.place()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the moves of values of iteration `last` to the registers that get them.
+    pub(super) fn add_final_values(
+        &self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+        schedule: &ModuloSchedule,
+        last: i64,
+    ) {
+        for &(register, place) in &lowered.finals {
+            let from = register_of(place, lowered, schedule, last);
+            if from != register {
+                let text = format!("mov {register}, {from}");
+                lines.push(BlockLine::word(text, self.place()));
+            }
+        }
+    }
+}
+
+/// Returns the register of a place: of the copy for iteration `last`, or of as many before the first.
+pub(super) fn register_of(
+    place: CarriedPlace,
+    lowered: &LoweredBlock,
+    schedule: &ModuloSchedule,
+    last: i64,
+) -> Register {
+    match place {
+        CarriedPlace::Register(register) => register,
+        CarriedPlace::Value(value, distance) => {
+            let iteration = match distance {
+                0 => last,
+                before => -i64::from(before),
+            };
+            let first = schedule.register_of(value, iteration).unwrap_or(0);
+            match lowered.dataflow.is_quad_value(value) {
+                true => Register::Quad(first / 2),
+                false => Register::Pair(first),
+            }
+        }
+    }
+}
+
+/// Returns the words that set the pointers of a block up.
+pub(super) fn set_up_pointers(
+    block: &LinearBlock,
+    lowered: &LoweredBlock,
+    schedule: &ModuloSchedule,
+) -> Vec<PointerSetup> {
+    /// Bytes that `addi` adds at most and at least.
+    const ADDED: std::ops::Range<i64> = -2048..2048;
+    let mut setups = Vec::new();
+    for &(pointer, index) in &lowered.pointers {
+        let Some(own) = block.pointers.get(index) else {
+            continue;
+        };
+        let bytes = schedule.bias(pointer).saturating_add(own.bytes);
+        let a = schedule.pointer_register(pointer);
+        let words = match own.base {
+            PointerOrigin::Address(address) => {
+                vec![format!("movi a{a}, {}", address.saturating_add(bytes))]
+            }
+            PointerOrigin::Register(scalar) if ADDED.contains(&bytes) => {
+                vec![format!("addi a{a}, {scalar}, {bytes}")]
+            }
+            PointerOrigin::Register(scalar) => vec![
+                format!("movi a{a}, {bytes}"),
+                format!("add a{a}, a{a}, {scalar}"),
+            ],
+        };
+        let registers = vec![a];
+        setups.push(PointerSetup { words, registers });
+    }
+    setups
+}

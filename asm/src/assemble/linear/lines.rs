@@ -1,0 +1,326 @@
+//! Reads the lines of linear blocks: operations on values, declarations, hints.
+
+use super::declarations::{
+    LONGEST_INTERVAL, out_of_range, read_constants, read_count, read_final_values,
+    read_initial_values, read_pointers, read_registers,
+};
+use crate::assemble::select::{find_rows, unknown_mnemonic};
+use crate::assemble::state::{Assembler, Context, Section};
+use crate::assemble::symbols::Table;
+use crate::diag::{Fail, Problem};
+use crate::expr::Value;
+use crate::isa::{Kind, Op, Role, Slot};
+use crate::linear::{
+    BlockCount, BlockOperand, BlockOperation, LinearBlock, PlacementHint, ValueUse, ValueWidth,
+};
+use crate::source::Span;
+use crate::syntax::{BlockValueName, Parser, Register, Token};
+
+/// Directives that stand only inside a linear block.
+const INSIDE: [&str; 12] = [
+    ".endlinear",
+    ".const",
+    ".pointer",
+    ".before",
+    ".after",
+    ".interval",
+    ".apart",
+    ".pair",
+    ".order",
+    ".spread",
+    ".phase",
+    ".free",
+];
+
+/// Directives that may not stand inside a linear block.
+const OUTSIDE: [&str; 3] = [".linear", ".program", ".dmem"];
+
+impl Assembler<'_> {
+    /// Carries out a directive of linear blocks; returns false for all others.
+    pub(in crate::assemble) fn linear_directive(
+        &mut self,
+        name: &str,
+        at: Span,
+        arguments: &[Token<'_>],
+        context: &Context<'_>,
+    ) -> Result<bool, Fail> {
+        if name == ".linear" && self.linear.is_none() {
+            self.begin_block(at, arguments, context)?;
+            return Ok(true);
+        }
+        let Some(block) = &mut self.linear else {
+            if INSIDE.contains(&name) {
+                let what = format!("`{name}`");
+                let why = "it belongs into a block between `.linear` and `.endlinear`";
+                return Err(Fail::new(Problem::Misplaced { what, why }, at));
+            }
+            return Ok(false);
+        };
+        if OUTSIDE.contains(&name) {
+            let what = format!("`{name}`");
+            let why = "end the block before with `.endlinear`";
+            let fail = Fail::new(Problem::Misplaced { what, why }, at);
+            return Err(fail.related(block.at, "the block begins here"));
+        }
+        let mut p = Parser::new(arguments, &self.names, context.scope);
+        match name {
+            ".endlinear" => {
+                p.end()?;
+                self.names.block_constants.clear();
+                if let Some(block) = self.linear.take() {
+                    self.place_block(*block, context)?;
+                }
+                return Ok(true);
+            }
+            ".const" => {
+                let numbers = read_constants(&mut p, block)?;
+                p.end()?;
+                self.names.block_constants.extend(numbers);
+                return Ok(true);
+            }
+            ".pointer" => read_pointers(&mut p, block)?,
+            ".before" => read_initial_values(&mut p, block, &self.names)?,
+            ".after" => read_final_values(&mut p, block, &self.names)?,
+            ".interval" => {
+                let longer = p.eat("+");
+                let (cycles, at) = p.constant_int("an interval in cycles")?;
+                let most = i64::from(LONGEST_INTERVAL);
+                let cycles = u32::try_from(cycles)
+                    .ok()
+                    .filter(|&cycles| cycles <= LONGEST_INTERVAL)
+                    .ok_or_else(|| out_of_range("the interval", cycles, (0, most), at))?;
+                match longer {
+                    true => block.spare = cycles,
+                    false => block.least_interval = cycles,
+                }
+            }
+            ".apart" => block.apart = true,
+            ".pair" => {
+                let value = p.value_name("a value")?;
+                let index = block.enter_value(&value.text, value.at);
+                if let Some(value) = block.values.get_mut(index) {
+                    value.width = Some(ValueWidth::Pair);
+                }
+            }
+            ".order" => block.hint = PlacementHint::Written,
+            ".spread" => block.hint = PlacementHint::Spread,
+            ".phase" => {
+                let (passed, _) = p.constant()?;
+                p.expect(",")?;
+                let (of, of_at) = p.constant()?;
+                let phase = passed.to_f64() / of.to_f64();
+                if !(0.0..=1.0).contains(&phase) {
+                    let what = "the phase".to_owned();
+                    let why = "the first number of `.phase` is at least 0 and at most the second";
+                    return Err(Fail::new(Problem::Misplaced { what, why }, of_at));
+                }
+                block.phase = phase;
+            }
+            ".free" => read_registers(&mut p, block)?,
+            _ => return Ok(false),
+        }
+        p.end()?;
+        Ok(true)
+    }
+
+    /// Begins a block: `.linear name, count`.
+    fn begin_block(
+        &mut self,
+        at: Span,
+        arguments: &[Token<'_>],
+        context: &Context<'_>,
+    ) -> Result<(), Fail> {
+        if self.section != Section::Program {
+            let what = "a linear block".to_owned();
+            let section = "the DMEM section";
+            return Err(Fail::new(Problem::WrongSection { what, section }, at));
+        }
+        let mut p = Parser::new(arguments, &self.names, context.scope);
+        let name = p.name("the name of the block")?;
+        let count = match p.eat(",") {
+            true => read_count(&mut p)?,
+            false => BlockCount::Once,
+        };
+        p.end()?;
+        let block = LinearBlock::new(name.text.shared(), at, context.chain, count);
+        self.linear = Some(Box::new(block));
+        Ok(())
+    }
+
+    /// Reads an operation of the block that is open.
+    pub(in crate::assemble) fn linear_operation(
+        &mut self,
+        tokens: &[Token<'_>],
+        context: &Context<'_>,
+    ) -> Result<(), Fail> {
+        self.names.note();
+        let Some(block) = &mut self.linear else {
+            return Ok(());
+        };
+        let isa = self.options.isa();
+        let mut p = Parser::new(tokens, &self.names, context.scope);
+        let name = p.name("an operation")?;
+        let rows = find_rows(&name.text, isa);
+        if rows.is_empty() {
+            let others = self.macros.keys().map(AsRef::as_ref);
+            return Err(unknown_mnemonic(&name.text, name.at, isa, others));
+        }
+        refuse_control(&rows, &name.text, name.at)?;
+        let mut operands = Vec::new();
+        let mut results: Vec<(usize, BlockValueName)> = Vec::new();
+        while !p.at_end() {
+            let place = operands.len();
+            let start = p.here();
+            let expected = ExpectedOperand::at(&rows, place);
+            let operand = match expected {
+                ExpectedOperand::Result => {
+                    let value = result(&mut p)?;
+                    results.push((place, value));
+                    // The result is entered when the operands have been read: they come before it.
+                    BlockOperand::Immediate(Value::Int(0))
+                }
+                ExpectedOperand::Number => BlockOperand::Immediate(p.constant()?.0),
+                ExpectedOperand::Address => {
+                    p.expect("[")?;
+                    let (pointer, offset) = p.pointer_place()?;
+                    let pointer = block.use_pointer(&pointer)?;
+                    BlockOperand::Address { pointer, offset }
+                }
+                ExpectedOperand::Source => source(&mut p, block, &self.names)?,
+            };
+            operands.push((operand, start.to(p.last())));
+            if !p.eat(",") {
+                break;
+            }
+        }
+        if p.is("||") {
+            let what = "`||`".to_owned();
+            let why = "a line of a linear block is one operation: the assembler fills the slots";
+            return Err(Fail::new(Problem::Misplaced { what, why }, p.here()));
+        }
+        p.end()?;
+        for (place, value) in results {
+            let used = block.define_value(&value)?;
+            if let Some(operand) = operands.get_mut(place) {
+                operand.0 = BlockOperand::Value(used);
+            }
+        }
+        let at = name.at.to(p.last());
+        let fits = |op: &Op| op.row().form.operands().len() == operands.len();
+        let rows = match rows.iter().any(fits) {
+            true => rows.into_iter().filter(fits).collect(),
+            // The error shows all forms.
+            false => rows,
+        };
+        block.operations.push(BlockOperation {
+            mnemonic: name.text.shared(),
+            rows,
+            operands,
+            at,
+            chain: context.chain,
+            phase: block.phase,
+        });
+        Ok(())
+    }
+}
+
+/// Refuses operations that do more than compute values, load and store.
+fn refuse_control(rows: &[Op], name: &str, at: Span) -> Result<(), Fail> {
+    let computes = |op: &Op| {
+        let row = op.row();
+        let operands = row.form.operands();
+        let address = operands.iter().any(|o| matches!(o.kind, Kind::Mem { .. }));
+        let result = operands.iter().any(|o| o.role == Role::Out);
+        let both = operands.iter().any(|o| o.role == Role::InOut);
+        let scalar = |o: &crate::isa::Operand| matches!(o.kind, Kind::Scalar | Kind::ScalarCouple);
+        let section = !operands.iter().any(scalar);
+        section && !both && (address || result && row.slot() == Slot::Arith)
+    };
+    if rows.iter().any(computes) {
+        return Ok(());
+    }
+    let what = format!("`{name}`");
+    let why = "a linear block holds arithmetic of the sections, loads and stores";
+    Err(Fail::new(Problem::Misplaced { what, why }, at))
+}
+
+/// Kinds of operands that may stand at a place of an operation.
+enum ExpectedOperand {
+    Result,
+    Source,
+    Number,
+    Address,
+}
+
+impl ExpectedOperand {
+    /// Returns what the rows of an operation have at a place.
+    fn at(rows: &[Op], place: usize) -> Self {
+        let mut found = rows
+            .iter()
+            .filter_map(|op| op.row().form.operands().get(place));
+        match found.next() {
+            Some(operand) if operand.role.writes() => Self::Result,
+            Some(operand) => match operand.kind {
+                Kind::Mem { .. } | Kind::OwnMem { .. } => Self::Address,
+                Kind::Imm { .. } | Kind::Float24 => Self::Number,
+                _ => Self::Source,
+            },
+            None => Self::Source,
+        }
+    }
+}
+
+/// Reads the name of a result.
+fn result(p: &mut Parser<'_, '_>) -> Result<BlockValueName, Fail> {
+    let value = p.value_name("a value")?;
+    match Register::built_in(&value.text) {
+        Some(Register::Pair(_) | Register::Quad(_)) => {
+            let problem = Problem::Reserved {
+                name: value.text.to_string(),
+                what: "a register",
+            };
+            Err(Fail::new(problem, value.at))
+        }
+        _ => Ok(value),
+    }
+}
+
+/// Reads an operand that is a value, a constant or a register.
+fn source(
+    p: &mut Parser<'_, '_>,
+    block: &mut LinearBlock,
+    names: &Table,
+) -> Result<BlockOperand, Fail> {
+    let name = p.value_name("a value, a constant or a register")?;
+    let (half, distance) = (name.half, name.distance.unwrap_or(0));
+    let defined = block.find_value(&name.text).filter(|&value| {
+        let halves = block.values.get(value).map_or([None; 2], |v| v.defined);
+        match half {
+            None => halves.iter().all(Option::is_some),
+            Some(half) => halves.get(usize::from(half)).is_some_and(Option::is_some),
+        }
+    });
+    if defined.is_some() || name.distance.is_some_and(|k| k > 0) {
+        let value = block.enter_value(&name.text, name.at);
+        return Ok(BlockOperand::Value(ValueUse {
+            value,
+            half,
+            distance,
+        }));
+    }
+    if let Some(index) = block.find_constant(&name.text) {
+        return Ok(BlockOperand::Constant { index, half });
+    }
+    match (Register::named(&name.text, names), half) {
+        (Some(register), None) => return Ok(BlockOperand::Register(register)),
+        (Some(Register::Quad(quad)), Some(half)) => {
+            return Ok(BlockOperand::Register(Register::Pair(2 * quad + half)));
+        }
+        _ => {}
+    }
+    let problem = Problem::UnknownValue {
+        name: name.text.to_string(),
+        later: block.find_value(&name.text).is_some(),
+    };
+    Err(Fail::new(problem, name.at))
+}

@@ -1,0 +1,239 @@
+//! How values of earlier iterations are kept: in copies, in one register, by moves.
+
+use super::block::{BlockOperand, LinearBlock};
+use super::lower::{CarriedPlace, KeptValues, LackingRegisters, Lowering, fixed_operand};
+use crate::schedule::DataOperand;
+use crate::syntax::Register;
+use cp2_machine::Class;
+
+/// How a value is read in later iterations.
+#[derive(Clone, Debug, Default)]
+pub(super) enum CarriedBy {
+    /// As any value: its copies have it.
+    #[default]
+    Copies,
+    /// One register has it in all iterations.
+    Fixed(Register),
+    /// These registers have it, that of the iteration before first; every iteration moves them on.
+    Moves(Vec<Register>),
+}
+
+impl Lowering {
+    /// Decides how values are read in later iterations; returns the order of the operations.
+    ///
+    /// A register that a value ends in has it in all iterations if nothing reads it in two iterations at a time: all
+    /// that read the value of the iteration before come before the operation that computes the next.
+    pub(super) fn carry_values(
+        &mut self,
+        block: &LinearBlock,
+        kept: KeptValues,
+    ) -> Result<Vec<usize>, LackingRegisters> {
+        let distances = block.list_distances();
+        let mut fixed = vec![false; block.values.len()];
+        let mut sequence: Vec<usize> = (0..block.operations.len()).collect();
+        let mut taken: Vec<Register> = Vec::new();
+        for last in &block.finals {
+            let only_before = distances.get(last.value) == Some(&1);
+            let named = block.names_register(last.register) || taken.contains(&last.register);
+            let Some(entry) = fixed.get_mut(last.value) else {
+                continue;
+            };
+            if named || *entry || !only_before {
+                continue;
+            }
+            *entry = true;
+            match block.sort_operations(&fixed) {
+                Some(sorted) => {
+                    sequence = sorted;
+                    taken.push(last.register);
+                    if let Some(carried) = self.carried.get_mut(last.value) {
+                        *carried = CarriedBy::Fixed(last.register);
+                    }
+                }
+                None => {
+                    if let Some(entry) = fixed.get_mut(last.value) {
+                        *entry = false;
+                    }
+                }
+            }
+        }
+        if kept == KeptValues::Moves {
+            for (value, &distance) in distances.iter().enumerate() {
+                let Some(carried) = self.carried.get_mut(value) else {
+                    continue;
+                };
+                if distance == 0 || matches!(carried, CarriedBy::Fixed(_)) {
+                    continue;
+                }
+                let pair = block.is_pair(value);
+                let registers = (0..distance).map(|_| match pair {
+                    true => self.lowered.free.take_pair().map(Register::Pair),
+                    false => self.lowered.free.take_quad().map(Register::Quad),
+                });
+                let registers: Option<Vec<Register>> = registers.collect();
+                *carried = CarriedBy::Moves(registers.ok_or(LackingRegisters::Section)?);
+            }
+        }
+        Ok(sequence)
+    }
+
+    /// Adds the moves that keep values for later iterations.
+    pub(super) fn move_values_on(&mut self, block: &LinearBlock) {
+        for value in 0..block.values.len() {
+            let Some(CarriedBy::Moves(registers)) = self.carried.get(value).cloned() else {
+                continue;
+            };
+            for place in (0..registers.len()).rev() {
+                let from = match place
+                    .checked_sub(1)
+                    .and_then(|before| registers.get(before))
+                {
+                    Some(&register) => fixed_operand(register),
+                    None => self.whole_value(block, value),
+                };
+                if let Some(&to) = registers.get(place) {
+                    let move_on = ("mov", Class::Integer);
+                    let dataflow = &mut self.lowered.dataflow;
+                    dataflow.operation(move_on, &[fixed_operand(to)], &[from], None);
+                    self.lowered.origins.push(None);
+                }
+            }
+        }
+    }
+
+    /// Lists the places of values before the first and behind the last iteration.
+    pub(super) fn set_ends(&mut self, block: &LinearBlock) {
+        let distances = block.list_distances();
+        for own in &block.initial {
+            if distances
+                .get(own.value)
+                .is_none_or(|&most| own.distance > most)
+            {
+                continue;
+            }
+            let place = self.place_of(block, own.value, own.distance);
+            self.lowered.initial.push((place, own.source));
+        }
+        for own in &block.finals {
+            let place = match self.carried.get(own.value) {
+                Some(CarriedBy::Moves(registers)) => registers.first().copied(),
+                Some(&CarriedBy::Fixed(register)) => Some(register),
+                _ => None,
+            };
+            let place = match place {
+                Some(register) => CarriedPlace::Register(register),
+                None => {
+                    if let DataOperand::Whole(value) = self.whole_value(block, own.value) {
+                        self.lowered.dataflow.keep(value);
+                    }
+                    self.place_of(block, own.value, 0)
+                }
+            };
+            self.lowered.finals.push((own.register, place));
+        }
+    }
+
+    /// Returns the place of a value so many iterations before the first, or in the last.
+    pub(super) fn place_of(
+        &mut self,
+        block: &LinearBlock,
+        value: usize,
+        distance: u32,
+    ) -> CarriedPlace {
+        match self.carried.get(value) {
+            Some(&CarriedBy::Fixed(register)) => return CarriedPlace::Register(register),
+            Some(CarriedBy::Moves(registers)) => {
+                let place = (distance as usize).saturating_sub(1);
+                if let Some(&register) = registers.get(place) {
+                    return CarriedPlace::Register(register);
+                }
+            }
+            _ => {}
+        }
+        CarriedPlace::Value(self.data_value(block, value), distance)
+    }
+}
+
+impl LinearBlock {
+    /// Returns true if an operation names a register, or part of it, as invariant.
+    pub(super) fn names_register(&self, register: Register) -> bool {
+        let operands = self.operations.iter().flat_map(|own| &own.operands);
+        let mut named = operands.filter_map(|(operand, _)| match operand {
+            BlockOperand::Register(own) => Some(*own),
+            _ => None,
+        });
+        named.any(|own| !(own.regs() & register.regs()).is_empty())
+    }
+
+    /// Returns an order of the operations in which all that read a fixed value of the iteration before come before the
+    /// one that computes it; none if there is no such order. It is the order of the text as far as possible.
+    pub(super) fn sort_operations(&self, fixed: &[bool]) -> Option<Vec<usize>> {
+        let count = self.operations.len();
+        let mut writers: Vec<Vec<usize>> = vec![Vec::new(); self.values.len()];
+        let uses = |index: usize| {
+            let operands = self.operations.get(index).map(|own| &own.operands);
+            operands
+                .into_iter()
+                .flatten()
+                .filter_map(|(operand, _)| match operand {
+                    BlockOperand::Value(used) => Some(*used),
+                    _ => None,
+                })
+        };
+        let results = |index: usize| {
+            let own = self.operations.get(index);
+            let row = own.and_then(|own| own.rows.first()).map(|op| op.row());
+            let written = row.map_or(0, |row| {
+                let operands = row.form.operands();
+                operands.iter().filter(|o| o.role.writes()).count()
+            });
+            uses(index).take(written)
+        };
+        for index in 0..count {
+            for used in results(index) {
+                if let Some(own) = writers.get_mut(used.value) {
+                    own.push(index);
+                }
+            }
+        }
+        let mut later: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut waits = vec![0usize; count];
+        let mut edge = |from: usize, to: usize| {
+            if let (true, Some(own), Some(waits)) =
+                (from != to, later.get_mut(from), waits.get_mut(to))
+            {
+                own.push(to);
+                *waits += 1;
+            }
+        };
+        for reader in 0..count {
+            let written = results(reader).count();
+            for used in uses(reader).skip(written) {
+                let fixed = fixed.get(used.value) == Some(&true);
+                for &writer in writers.get(used.value).into_iter().flatten() {
+                    match used.distance {
+                        0 => edge(writer, reader),
+                        1 if fixed => edge(reader, writer),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        let mut ready: std::collections::BTreeSet<usize> = (0..count)
+            .filter(|&index| waits.get(index) == Some(&0))
+            .collect();
+        let mut sequence = Vec::with_capacity(count);
+        while let Some(next) = ready.pop_first() {
+            sequence.push(next);
+            for &to in later.get(next).into_iter().flatten() {
+                if let Some(waits) = waits.get_mut(to) {
+                    *waits -= 1;
+                    if *waits == 0 {
+                        ready.insert(to);
+                    }
+                }
+            }
+        }
+        (sequence.len() == count).then_some(sequence)
+    }
+}
