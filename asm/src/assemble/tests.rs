@@ -4,5 +4,6 @@ mod corners;
 mod drawn;
 mod folding;
 mod hostile;
+mod hostile_linear;
 mod round_trip;
 mod stalls;

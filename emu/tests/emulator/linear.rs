@@ -9,12 +9,11 @@ mod write;
 use crate::common;
 
 use block::{Block, Count, Initial};
-use common::run_on;
+use common::load;
 use cp2_asm::analysis::RegisterFlaw;
-use cp2_asm::isa::Word;
 use cp2_asm::{Assembly, Options, Problem, Program, Source, assemble};
-use cp2_emu::{Cause, Engine, Processor};
-use cp2_machine::Machine;
+use cp2_emu::{Cause, Engine, Notice, Processor};
+use cp2_machine::{Machine, Ticks};
 use draw::{Random, draw_block, draw_machine};
 use std::fmt;
 use std::sync::Arc;
@@ -99,9 +98,23 @@ fn images(block: &Block, machine: &Machine, program: &Program, seed: u64) -> Vec
     sections.map(image).collect()
 }
 
-fn run(machine: &Arc<Machine>, engine: Engine, images: &[Vec<u8>], program: &Program) -> Processor {
-    let words: Vec<Word> = program.decode().unwrap();
-    run_on(machine, engine, images, words.into_iter())
+/// Runs a program until it stops; the error is what else it does.
+fn run(
+    machine: &Arc<Machine>,
+    engine: Engine,
+    images: &[Vec<u8>],
+    program: &Program,
+) -> Result<Processor, Flaw> {
+    let mut processor = Processor::new(machine.clone()).with_engine(engine);
+    load(&mut processor, &program.decode().unwrap());
+    for (section, bytes) in images.iter().enumerate() {
+        processor.poke_dmem(section, 0, bytes).unwrap();
+    }
+    processor.launch(0, 0).unwrap();
+    match processor.run_until(Ticks(u64::MAX)) {
+        Notice::KernelStopped => Ok(processor),
+        notice => Err(Flaw::Differs(format!("{engine:?}: {notice:?}"))),
+    }
 }
 
 /// Returns what a program leaves, word by word of all sections.
@@ -174,6 +187,7 @@ fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw
         &images(block, machine, &defined.program, seed),
         &defined.program,
     );
+    let expected = expected.unwrap_or_else(|flaw| panic!("the definition: {flaw}"));
     let expected = left(&expected, machine);
     for engine in [Engine::Reference, Engine::Fast] {
         let processor = run(
@@ -181,7 +195,7 @@ fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw
             engine,
             &images(block, machine, program, seed),
             program,
-        );
+        )?;
         let found = left(&processor, machine);
         if let Some(at) = (0..found.len()).find(|&at| found[at] != expected[at]) {
             let words = END as usize / 4;

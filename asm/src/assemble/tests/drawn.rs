@@ -1,6 +1,6 @@
 //! Test that the strategies of this crate still draw the same first values.
 
-use super::{folding, hostile};
+use super::{folding, hostile, hostile_linear};
 use crate::testing::{any_program, any_word};
 use cp2_tests::drawn::{compare, digest_strategy};
 use std::path::Path;
@@ -15,6 +15,11 @@ fn the_same_is_drawn() {
             ("programs", digest_strategy(any_program(40))),
             ("sources-of-tokens", digest_strategy(hostile::tokens())),
             ("sources-mutated", digest_strategy(hostile::mutated())),
+            (
+                "blocks-of-pieces",
+                digest_strategy(hostile_linear::pieces()),
+            ),
+            ("blocks-mutated", digest_strategy(hostile_linear::mutated())),
             ("sources-of-macros", digest_strategy(folding::sources())),
         ],
     );

@@ -47,11 +47,11 @@ fn register_name(quad: u8, half: Option<u8>) -> String {
 fn operand(operand: &Operand, align: i64) -> String {
     match operand {
         Operand::Value { value, half, back } => {
-            let name = match back {
-                0 => name(*value),
-                back => format!("{}@{back}", name(*value)),
-            };
-            half_of(&name, *half)
+            let name = half_of(&name(*value), *half);
+            match back {
+                0 => name,
+                back => format!("{name}@{back}"),
+            }
         }
         Operand::Constant { index, half } => half_of(&format!("K{index}"), *half),
         Operand::Register { quad, half } => match half {
