@@ -14,7 +14,7 @@ mod widths;
 
 pub(crate) use block::{
     BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, BlockStep, FinalValue,
-    InitialSource, InitialValue, LinearBlock, PlacementHint, PointerBase, ValueUse, ValueWidth,
+    InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin, ValueUse, ValueWidth,
 };
 pub(crate) use lower::{
     BlockRegisters, CarriedPlace, KeptValues, LackingRegisters, LoweredBlock, lower,

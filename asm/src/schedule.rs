@@ -1,10 +1,10 @@
 //! Software pipelining: from the dataflow of one iteration to a whole loop.
 //!
 //! A [`Dataflow`] is one iteration: operations on values, loads and stores through pointers that step once per
-//! iteration. [`Dataflow::schedule`] finds a modulo schedule for a machine: every `interval` cycles an iteration begins,
-//! each slot of the word is used at most once per cycle of the interval, and no operation waits for its operands. Values
-//! that live longer than the interval get several registers in turn, and the loop is unrolled as often.
-//! [`ModuloSchedule::emit`] writes the assembly: fill, hardware loop, drain.
+//! iteration. [`Dataflow::schedule`] finds a modulo schedule for a machine: every `interval` cycles an iteration
+//! begins, each slot of the word is used at most once per cycle of the interval, and no operation waits for its
+//! operands. Values that live longer than the interval get several registers in turn, and the loop is unrolled as
+//! often. [`ModuloSchedule::emit`] writes the assembly: fill, hardware loop, drain.
 //!
 //! The interval is at least `max(arithmetic, memory)`, the larger number of operations of a slot in an iteration; the
 //! search begins there. Where latencies keep more values waiting than there are registers,

@@ -11,7 +11,7 @@ mod token;
 
 pub(crate) use block::{Arm, Line, Node, blocks};
 pub(crate) use lexer::lines;
-pub(crate) use linear::ValueName;
+pub(crate) use linear::BlockValueName;
 pub(crate) use operand::{AllowedWarnings, Arg, MemArg, ModeArg, Register, Slots, SourceInst};
 pub(crate) use parser::{Names, Parser, Text};
 pub(crate) use piece::{Number, Numbers, Piece};

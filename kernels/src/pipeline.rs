@@ -1,4 +1,4 @@
-//! Building blocks of generated loops, and counts of their operations for the performance model.
+//! Building blocks of generated loops, and counts of their operations.
 
 mod operations;
 mod ops;

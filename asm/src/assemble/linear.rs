@@ -1,4 +1,4 @@
-//! Linear blocks in the assembler: their lines are read, the scheduled block is composed and gets its words.
+//! Reads linear blocks, composes the scheduled loop, and places its words.
 
 mod block_ends;
 mod composer;
@@ -8,4 +8,4 @@ mod lines;
 mod placed_block;
 
 pub(super) use composer::BlockWrites;
-pub(super) use placed_block::{ConstantTable, PlacedBlock};
+pub(super) use placed_block::{BlockConstants, PlacedBlock};

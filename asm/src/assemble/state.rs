@@ -2,7 +2,7 @@
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
-use super::linear::{BlockWrites, ConstantTable, PlacedBlock};
+use super::linear::{BlockConstants, BlockWrites, PlacedBlock};
 use super::select::Selected;
 use super::symbols::Table;
 use super::{Options, include::Loaded};
@@ -113,12 +113,12 @@ pub(super) struct Assembler<'a> {
     /// The linear block that is being read.
     pub(super) linear: Option<Box<LinearBlock>>,
     /// Tables of the constants of linear blocks.
-    pub(super) tables: Vec<ConstantTable>,
+    pub(super) tables: Vec<BlockConstants>,
     /// Loops that stand behind the program, with the symbols of their addresses.
     pub(super) pool: Vec<(Rc<str>, PlacedBlock)>,
     /// Registers that the linear blocks write.
     pub(super) block_writes: Vec<BlockWrites>,
-    /// What was found about the linear blocks.
+    /// Reports of the linear blocks.
     pub(super) reports: Vec<BlockReport>,
     /// Last word of the latest hardware loop that a linear block made.
     pub(super) scheduled_end: Option<usize>,

@@ -3,7 +3,7 @@
 use crate::diag::{Chain, Fail, Problem, nearest};
 use crate::isa::{Op, Scalar};
 use crate::source::Span;
-use crate::syntax::{Register, ValueName};
+use crate::syntax::{BlockValueName, Register};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub(crate) enum BlockCount {
         register: Scalar,
         /// The least number that it may be.
         at_least: u64,
-        /// What it is a multiple of.
+        /// A number that it is a multiple of.
         multiple_of: u64,
     },
 }
@@ -34,7 +34,7 @@ pub(crate) struct InitialValue {
     pub(crate) at: Span,
 }
 
-/// Where a value before the first iteration is.
+/// The place of a value before the first iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum InitialSource {
     Register(Register),
@@ -109,7 +109,7 @@ pub(crate) struct BlockConstant {
 
 /// The place that a pointer begins at.
 #[derive(Clone, Debug)]
-pub(crate) enum PointerBase {
+pub(crate) enum PointerOrigin {
     /// In a scalar register.
     Register(Scalar),
     /// At an address that is known.
@@ -129,7 +129,7 @@ pub(crate) enum BlockStep {
 #[derive(Clone, Debug)]
 pub(crate) struct BlockPointer {
     pub(crate) name: Rc<str>,
-    pub(crate) base: PointerBase,
+    pub(crate) base: PointerOrigin,
     /// Bytes from the base to the place of the first iteration.
     pub(crate) bytes: i64,
     pub(crate) step: BlockStep,
@@ -165,6 +165,8 @@ pub(crate) struct LinearBlock {
     pub(crate) finals: Vec<FinalValue>,
     /// Interval at which the search begins: `.interval`.
     pub(crate) least_interval: u32,
+    /// Cycles that the interval is longer than the least one at least: `.interval +`.
+    pub(crate) spare: u32,
     pub(crate) hint: PlacementHint,
     /// True if no two pointers ever meet: `.apart` without names.
     pub(crate) apart: bool,
@@ -191,6 +193,7 @@ impl LinearBlock {
             initial: Vec::new(),
             finals: Vec::new(),
             least_interval: 0,
+            spare: 0,
             hint: PlacementHint::default(),
             apart: false,
             free: Vec::new(),
@@ -228,7 +231,7 @@ impl LinearBlock {
     }
 
     /// Enters the result of an operation: each half of a value is computed once.
-    pub(crate) fn define_value(&mut self, name: &ValueName) -> Result<ValueUse, Fail> {
+    pub(crate) fn define_value(&mut self, name: &BlockValueName) -> Result<ValueUse, Fail> {
         if name.distance.is_some() {
             let what = "`@` behind a result".to_owned();
             let why = "an operation computes a value of its own iteration";
@@ -372,7 +375,7 @@ impl LinearBlock {
     }
 
     /// Returns the index of a pointer, which is marked as used.
-    pub(crate) fn use_pointer(&mut self, name: &ValueName) -> Result<usize, Fail> {
+    pub(crate) fn use_pointer(&mut self, name: &BlockValueName) -> Result<usize, Fail> {
         let found = self.pointer_indices.get(&name.text).copied();
         let Some(index) = found.filter(|_| name.half.is_none() && name.distance.is_none()) else {
             let known = self.pointers.iter().map(|pointer| &*pointer.name);

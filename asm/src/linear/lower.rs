@@ -76,7 +76,7 @@ pub(crate) enum CarriedPlace {
     Value(DataValue, u32),
 }
 
-/// What keeps the values of earlier iterations.
+/// The way in which values of earlier iterations are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeptValues {
     /// Copies of the values, in a loop whose iterations overlap.
@@ -133,11 +133,12 @@ pub(super) struct Lowering {
 
 impl Lowering {
     fn new(block: &LinearBlock, rows: &[ChosenRow], free: BlockRegisters) -> Self {
-        let dataflow = match block.hint {
+        let mut dataflow = match block.hint {
             PlacementHint::Free => Dataflow::default(),
             PlacementHint::Written => Dataflow::in_order(),
             PlacementHint::Spread => Dataflow::evenly(),
         };
+        dataflow.spare = block.spare as usize;
         Self {
             lowered: LoweredBlock {
                 dataflow,

@@ -3,7 +3,7 @@
 //! Accesses through pointers from one register or label with one step are compared exactly, across iterations. Other
 //! pointers keep the order of the text, unless the block says that they are apart.
 
-use super::block::{BlockOperand, BlockStep, LinearBlock, PointerBase};
+use super::block::{BlockCount, BlockOperand, BlockStep, LinearBlock, PointerOrigin};
 use super::widths::ChosenRow;
 use crate::isa::Kind;
 
@@ -64,6 +64,13 @@ impl LinearBlock {
                 }
             }
         }
+        // Iterations that are not carried out meet nothing.
+        let count = match self.count {
+            BlockCount::Once => Some(1),
+            BlockCount::Known(count) => Some(count),
+            BlockCount::Register { .. } => None,
+        };
+        orders.retain(|order| count.is_none_or(|count| u64::from(order.distance) < count));
         orders
     }
 
@@ -84,14 +91,14 @@ impl LinearBlock {
             });
         };
         let same_base = match (&a.base, &b.base) {
-            (PointerBase::Register(a), PointerBase::Register(b)) => a == b,
-            (PointerBase::Address(_), PointerBase::Address(_)) => true,
+            (PointerOrigin::Register(a), PointerOrigin::Register(b)) => a == b,
+            (PointerOrigin::Address(_), PointerOrigin::Address(_)) => true,
             _ => false,
         };
         if same_base && a.step == b.step {
             let address = |own: &super::BlockPointer, access: &MemoryAccess| match own.base {
-                PointerBase::Address(address) => address.saturating_add(access.place),
-                PointerBase::Register(_) => access.place,
+                PointerOrigin::Address(address) => address.saturating_add(access.place),
+                PointerOrigin::Register(_) => access.place,
             };
             let places = [address(a, first), address(b, second)];
             let bytes = [first.bytes, second.bytes];

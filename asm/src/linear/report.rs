@@ -1,4 +1,4 @@
-//! What was found about a linear block.
+//! Reports of scheduled linear blocks.
 
 use crate::analysis::CycleRatio;
 use crate::schedule::{Dataflow, RefusedInterval, ScheduleLimit, ScheduleReport};

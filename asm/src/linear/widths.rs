@@ -99,7 +99,7 @@ impl LinearBlock {
     /// An operation whose operands fit no row.
     pub(crate) fn find_widths(&mut self) -> Result<Vec<ChosenRow>, Fail> {
         let operations = std::mem::take(&mut self.operations);
-        // What has halves is a quad.
+        // A value with halves is a quad.
         let operands = operations.iter().flat_map(|own| &own.operands);
         for (operand, _) in operands {
             if let BlockOperand::Value(used) = operand
@@ -129,7 +129,7 @@ impl LinearBlock {
             if changed {
                 continue;
             }
-            // What nothing decides is a quad; that may decide others.
+            // A value that nothing decides is a quad; that may decide others.
             match self.values.iter_mut().find(|value| value.width.is_none()) {
                 Some(value) => value.width = Some(ValueWidth::Quad),
                 None => return Ok(chosen),

@@ -41,7 +41,7 @@ impl Dataflow {
     ) -> (Result<ModuloSchedule, Unschedulable>, ScheduleReport) {
         let graph = DependenceGraph::new(self, machine);
         let bound = ScheduleBound::new(self, machine, &graph);
-        let mut search = Search {
+        let mut search = ScheduleSearch {
             body: self,
             machine,
             request,
@@ -71,7 +71,7 @@ impl Dataflow {
         };
         let graph = DependenceGraph::new(self, machine);
         let bound = ScheduleBound::new(self, machine, &graph);
-        let mut search = Search {
+        let mut search = ScheduleSearch {
             body: self,
             machine,
             request: &request,
@@ -88,7 +88,7 @@ impl Dataflow {
     }
 }
 
-struct Search<'a> {
+struct ScheduleSearch<'a> {
     body: &'a Dataflow,
     machine: &'a Machine,
     request: &'a ScheduleRequest,
@@ -98,7 +98,7 @@ struct Search<'a> {
 }
 
 /// A placement with its registers.
-struct Candidate {
+struct PlacementCandidate {
     found: Found,
     registers: Registers,
     /// Cycles of an iteration.
@@ -106,7 +106,7 @@ struct Candidate {
     live: u32,
 }
 
-impl Search<'_> {
+impl ScheduleSearch<'_> {
     fn run(&mut self) -> Result<ModuloSchedule, Unschedulable> {
         let least = self.report.bound.cycles.max(self.request.least_interval);
         let mut tried = least;
@@ -124,7 +124,7 @@ impl Search<'_> {
     /// Schedules the body once: with an interval so long that no iterations overlap.
     fn run_straight(&mut self) -> Result<ModuloSchedule, Unschedulable> {
         let interval = self.longest().saturating_add(1);
-        let mut best: Option<Candidate> = None;
+        let mut best: Option<PlacementCandidate> = None;
         let mut refusal = IntervalRefusal::Dependences;
         // At last one operation after the other, each result finished before the next one is begun, or as they
         // are written: this needs the fewest registers.
@@ -220,7 +220,7 @@ impl Search<'_> {
     }
 
     /// Returns the best schedule with an interval, if there is one.
-    fn try_interval(&mut self, interval: u32) -> Option<Candidate> {
+    fn try_interval(&mut self, interval: u32) -> Option<PlacementCandidate> {
         let (known, refusal) = self.try_orders(interval);
         if self.body.in_order {
             let best = known.into_iter().min_by_key(rank);
@@ -242,7 +242,7 @@ impl Search<'_> {
         let mut tried = 0;
         for unroll in self.unrolls.clone() {
             let same = known.iter().filter(|c| c.registers.unroll == unroll);
-            let mut best: Option<Candidate> = None;
+            let mut best: Option<PlacementCandidate> = None;
             for candidate in same {
                 keep_better(&mut best, candidate.copy());
             }
@@ -280,7 +280,7 @@ impl Search<'_> {
         (interval, unroll): (u32, u32),
         span: u32,
         numbers: &[u32],
-    ) -> (Option<Candidate>, IntervalRefusal) {
+    ) -> (Option<PlacementCandidate>, IntervalRefusal) {
         let Some(starts) = Starts::new(self.body, graph, interval, span) else {
             return (None, IntervalRefusal::Dependences);
         };
@@ -288,7 +288,7 @@ impl Search<'_> {
         if live > self.request.free.count() {
             return (None, IntervalRefusal::Registers { live });
         }
-        let mut best: Option<Candidate> = None;
+        let mut best: Option<PlacementCandidate> = None;
         let mut refusal = IntervalRefusal::Slots;
         for &start in numbers {
             let found = starts.place(start).ok_or(IntervalRefusal::Slots);
@@ -301,7 +301,7 @@ impl Search<'_> {
     }
 
     /// Returns the schedules that the orders of [`Dataflow::schedule`] find, and why the others find none.
-    fn try_orders(&self, interval: u32) -> (Vec<Candidate>, IntervalRefusal) {
+    fn try_orders(&self, interval: u32) -> (Vec<PlacementCandidate>, IntervalRefusal) {
         let (mut known, mut refusal) = (Vec::new(), IntervalRefusal::Slots);
         // Evenly spread operations hold the fewest registers where intervals are long.
         let spread = [Order::Spread];
@@ -324,7 +324,7 @@ impl Search<'_> {
         &self,
         found: Found,
         (interval, unroll): (u32, Option<u32>),
-    ) -> Result<Candidate, IntervalRefusal> {
+    ) -> Result<PlacementCandidate, IntervalRefusal> {
         let (cycles, steps, last) = &found;
         let checked = check_placement(self.body, self.machine, interval, (cycles, steps, last));
         debug_assert!(unroll.is_none() || checked.is_ok(), "{checked:?}");
@@ -343,7 +343,7 @@ impl Search<'_> {
         let shape = (interval, unroll);
         let registers =
             registers::allocate_somehow(self.body, &lifetimes, shape, self.request.free);
-        Ok(Candidate {
+        Ok(PlacementCandidate {
             registers: registers.ok_or(IntervalRefusal::Registers { live })?,
             found,
             length,
@@ -351,7 +351,7 @@ impl Search<'_> {
         })
     }
 
-    fn finish(&self, interval: u32, candidate: Candidate) -> ModuloSchedule {
+    fn finish(&self, interval: u32, candidate: PlacementCandidate) -> ModuloSchedule {
         let (cycles, steps, last) = candidate.found;
         let latency = |op: &Op| op.latency(self.machine);
         ModuloSchedule {
@@ -367,7 +367,7 @@ impl Search<'_> {
     }
 }
 
-impl Candidate {
+impl PlacementCandidate {
     fn copy(&self) -> Self {
         Self {
             found: self.found.clone(),
@@ -378,11 +378,11 @@ impl Candidate {
 }
 
 /// Returns what makes a schedule worse than others with the same interval.
-fn rank(candidate: &Candidate) -> (u32, u32, u32) {
+fn rank(candidate: &PlacementCandidate) -> (u32, u32, u32) {
     (candidate.registers.unroll, candidate.length, candidate.live)
 }
 
-fn keep_better(best: &mut Option<Candidate>, candidate: Candidate) {
+fn keep_better(best: &mut Option<PlacementCandidate>, candidate: PlacementCandidate) {
     if best
         .as_ref()
         .is_none_or(|best| rank(&candidate) < rank(best))

@@ -9,7 +9,7 @@ use cp2_machine::{Class, Machine};
 use std::collections::BTreeMap;
 
 /// The cycles of all operations, those of the loads of steps, and the operation with which each pointer steps.
-pub(super) type Placement<'a> = (&'a [u32], &'a [Option<u32>], &'a [usize]);
+pub(super) type PlacedCycles<'a> = (&'a [u32], &'a [Option<u32>], &'a [usize]);
 
 /// A rule that a placement breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) fn check_placement(
     body: &Dataflow,
     machine: &Machine,
     interval: u32,
-    (cycles, steps, last): Placement<'_>,
+    (cycles, steps, last): PlacedCycles<'_>,
 ) -> Result<(), Violation> {
     let complete = cycles.len() == body.ops.len()
         && steps.len() == body.pointers.len()

@@ -36,7 +36,7 @@ pub(super) struct DependenceGraph {
     pub(super) edges: Vec<ScheduleEdge>,
     /// Node that loads each pointer's step, where a table has the step.
     pub(super) steps: Vec<Option<usize>>,
-    /// Where a value begins and who reads it, see [`ValueUses`].
+    /// Writers and readers of every value, see [`ValueUses`].
     pub(super) values: Vec<ValueUses>,
 }
 

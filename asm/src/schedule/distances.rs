@@ -1,4 +1,4 @@
-//! Least distances in time between the operations of an iteration, for one interval.
+//! Least distances in time between the operations of an iteration.
 
 use super::dependence::DependenceGraph;
 
@@ -102,7 +102,7 @@ impl Distances {
             }
         }
         let mut sorted = lengths.to_vec();
-        // Of several dependences between two nodes the longest counts.
+        // The longest of several dependences between two nodes counts.
         sorted.sort_unstable_by_key(|&(from, to, length)| (from, to, -length));
         sorted.dedup_by_key(|&mut (from, to, _)| (from, to));
         for (from, to, length) in sorted {

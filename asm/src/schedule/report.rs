@@ -1,4 +1,4 @@
-//! What a schedule was asked for, what bounds it, and what was tried.
+//! Requests of schedules, and reports of what bounds them and what was tried.
 
 use super::dataflow::Dataflow;
 use super::dependence::DependenceGraph;
@@ -16,13 +16,13 @@ pub enum Iterations {
     Unknown {
         /// The least number that it may be.
         at_least: u64,
-        /// What it is a multiple of: registers may repeat after a divisor of it only. 0 where the loop has a
+        /// A number that it is a multiple of: registers may repeat after a divisor of it only. 0 where the loop has a
         /// remainder of its own, so that registers may repeat after any number of iterations.
         multiple_of: u64,
     },
 }
 
-/// What a schedule may take.
+/// The registers and the copies that a schedule may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScheduleRequest {
     /// Registers for the values.
@@ -174,7 +174,7 @@ pub struct RefusedInterval {
     pub refusal: IntervalRefusal,
 }
 
-/// What bounds a schedule and what was tried before it was found.
+/// The bound of a schedule, and the intervals that were tried before it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleReport {
     /// The bound.

@@ -1,4 +1,4 @@
-//! Starts of the search for a placement: each by other priorities, forwards or backwards in time.
+//! Starts of the search for a placement, each by other priorities.
 
 use super::dataflow::Dataflow;
 use super::dependence::{DependenceGraph, accesses};

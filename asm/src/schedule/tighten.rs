@@ -12,7 +12,7 @@ const PASSES: usize = 6;
 /// A better place for an operation.
 #[derive(Clone, Copy, Debug)]
 struct Move {
-    /// What the placement costs less.
+    /// The costs that the placement saves.
     gain: i64,
     time: i64,
     /// The operation that has the slot, and its new time.
@@ -51,7 +51,7 @@ impl<'a> Tightening<'a> {
             .map(|edge| (edge.from, edge.to, edge.latency - edge.distance * interval))
             .filter(|&(from, to, _)| from != to)
             .collect();
-        // Of several dependences between two nodes the longest counts.
+        // The longest of several dependences between two nodes counts.
         edges.sort_unstable_by_key(|&(from, to, length)| (from, to, -length));
         edges.dedup_by_key(|&mut (from, to, _)| (from, to));
         for (from, to, length) in edges {

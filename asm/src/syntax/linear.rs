@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 /// A value as written: `x`, `u[2].side.lo@1`.
 #[derive(Clone, Debug)]
-pub(crate) struct ValueName {
+pub(crate) struct BlockValueName {
     /// The name with its indices and fields.
     pub(crate) text: Rc<str>,
     /// The half that is meant: 0 the lower pair, 1 the upper; none for the whole value.
@@ -25,7 +25,7 @@ const MOST_DISTANCE: i64 = 64;
 
 impl Parser<'_, '_> {
     /// Reads a value's name: a name, indices in brackets and fields, then a half and `@` with a number of iterations.
-    pub(crate) fn value_name(&mut self, wanted: &str) -> Result<ValueName, Fail> {
+    pub(crate) fn value_name(&mut self, wanted: &str) -> Result<BlockValueName, Fail> {
         let first = self.name(wanted)?;
         let (mut text, mut at) = (first.text.to_string(), first.at);
         let mut half = None;
@@ -71,7 +71,7 @@ impl Parser<'_, '_> {
             )?);
             at = at.to(self.last());
         }
-        Ok(ValueName {
+        Ok(BlockValueName {
             text: text.into(),
             half,
             distance,
@@ -86,7 +86,7 @@ impl Parser<'_, '_> {
     }
 
     /// Reads a pointer with an offset in bytes, after the opening bracket: `[near[0] + 16]`.
-    pub(crate) fn pointer_place(&mut self) -> Result<(ValueName, i64), Fail> {
+    pub(crate) fn pointer_place(&mut self) -> Result<(BlockValueName, i64), Fail> {
         let pointer = self.value_name("a pointer")?;
         let mut offset = 0;
         if self.is("+") || self.is("-") {

@@ -1,4 +1,6 @@
-//! Tests that a scheduled block does what its definition says: one operation after the other.
+//! Tests that a scheduled block does what its definition says.
+//!
+//! The definition is the block carried out one operation after the other.
 
 mod block;
 mod draw;
@@ -16,7 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use write::{CONSTANTS, END, write_definition, write_program};
 
-/// What is wrong with a block.
+/// A flaw of a block.
 #[derive(Debug)]
 enum Flaw {
     /// The assembler refuses it.
@@ -46,7 +48,7 @@ impl Flaw {
     }
 }
 
-/// What was drawn.
+/// Counts of drawn blocks.
 #[derive(Debug, Default)]
 struct Drawn {
     blocks: usize,

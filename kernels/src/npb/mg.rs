@@ -18,7 +18,6 @@ mod kernel_choice;
 mod kernels;
 mod messages;
 mod method;
-mod numbers;
 mod page;
 mod plan;
 mod planes;
@@ -36,7 +35,6 @@ pub use tune::{PassPrice, PassShape, Trial, TuningError};
 
 use crate::assembly::Unfit;
 use crate::job::JobError;
-use cp2_asm::schedule::Unschedulable;
 use cp2_host::HostError;
 use cp2_host::nest::NestError;
 use cp2_machine::Machine;
@@ -47,9 +45,6 @@ use cp2_problems::npb::Precision;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MultigridError {
-    /// The machine has no schedule for a loop.
-    #[error(transparent)]
-    Schedule(#[from] Unschedulable),
     /// The machine has too little of something for a kernel.
     #[error(transparent)]
     Unfit(#[from] Unfit),

@@ -52,14 +52,6 @@ impl Ops {
         self.body.schedule(machine, self.free())
     }
 
-    /// Schedules the body; where latencies need too many registers, the interval is stretched.
-    pub(crate) fn schedule_or_stretch(
-        &self,
-        machine: &Machine,
-    ) -> Result<ModuloSchedule, Unschedulable> {
-        self.body.schedule_or_stretch(machine, self.free())
-    }
-
     /// Returns the number of pair registers that are free.
     fn free(&self) -> u8 {
         2 * (QUAD_REGISTERS - self.constants.len() as u8 - self.carried)

@@ -1,10 +1,12 @@
-//! Words at the ends of a linear block: constants, pointers, values before the first and behind the last iteration.
+//! Composes the words at the ends of a linear block.
+//!
+//! Constants, pointers, values before the first and behind the last iteration.
 
 use super::composer::Composer;
 use super::placed_block::{BlockLine, WordSymbol};
 use crate::diag::Fail;
 use crate::linear::{
-    CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock, PointerBase,
+    CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock, PointerOrigin,
 };
 use crate::schedule::{LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
 use crate::syntax::Register;
@@ -181,13 +183,13 @@ pub(super) fn set_up_pointers(
         let bytes = schedule.bias(pointer).saturating_add(own.bytes);
         let a = schedule.pointer_register(pointer);
         let words = match own.base {
-            PointerBase::Address(address) => {
+            PointerOrigin::Address(address) => {
                 vec![format!("movi a{a}, {}", address.saturating_add(bytes))]
             }
-            PointerBase::Register(scalar) if ADDED.contains(&bytes) => {
+            PointerOrigin::Register(scalar) if ADDED.contains(&bytes) => {
                 vec![format!("addi a{a}, {scalar}, {bytes}")]
             }
-            PointerBase::Register(scalar) => vec![
+            PointerOrigin::Register(scalar) => vec![
                 format!("movi a{a}, {bytes}"),
                 format!("add a{a}, a{a}, {scalar}"),
             ],

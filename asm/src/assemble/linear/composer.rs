@@ -1,14 +1,15 @@
-//! Composes the words of a linear block: constants, values before the first iteration, the scheduled loop, values behind
-//! the last.
+//! Composes the words of a linear block.
+//!
+//! Constants and values before the first iteration, the scheduled loop, values behind the last.
 
-use super::placed_block::{BlockLine, ConstantTable, PlacedBlock};
+use super::placed_block::{BlockConstants, BlockLine, PlacedBlock};
 use crate::assemble::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
     BlockCount, BlockOperand, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChosenRow,
     CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
-    PlacementHint, PointerBase, lower,
+    PlacementHint, PointerOrigin, lower,
 };
 use crate::schedule::{
     Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord,
@@ -103,7 +104,7 @@ impl Assembler<'_> {
         report.words += (self.words.len() - first) as u64;
         report.first_word = first;
         if !composer.table.is_empty() {
-            self.tables.push(ConstantTable {
+            self.tables.push(BlockConstants {
                 label: composer.label,
                 words: composer.table.concat(),
                 at: block.at,
@@ -327,8 +328,8 @@ impl Composer<'_> {
         (self.block.at, self.chain)
     }
 
-    /// Adds the lines of a scheduled loop. A word has the source position of its arithmetic operation, else of its other
-    /// one.
+    /// Adds the lines of a scheduled loop. A word has the source position of its arithmetic operation, else of its
+    /// other one.
     pub(super) fn add_text(
         &self,
         lines: &mut Vec<BlockLine>,
@@ -403,8 +404,8 @@ impl LinearBlock {
             _ => None,
         });
         let bases = self.pointers.iter().filter_map(|own| match own.base {
-            PointerBase::Register(scalar) => Some(Register::Scalar(scalar)),
-            PointerBase::Address(_) => None,
+            PointerOrigin::Register(scalar) => Some(Register::Scalar(scalar)),
+            PointerOrigin::Address(_) => None,
         });
         let steps = self.pointers.iter().filter_map(|own| match own.step {
             BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),

@@ -13,8 +13,8 @@ impl Composer<'_> {
     /// Places a block whose count is in a register.
     ///
     /// A count that is too small for iterations to overlap takes a loop of one iteration after the other, and one that
-    /// leaves a remainder of the iterations after which registers repeat ends in words of its own; both stand behind the
-    /// program.
+    /// leaves a remainder of the iterations after which registers repeat ends in words of its own; both stand behind
+    /// the program.
     pub(super) fn place_counted(
         &mut self,
         asm: &mut Assembler<'_>,
@@ -158,8 +158,8 @@ impl Composer<'_> {
         self.add_final_values(lines, lowered, schedule, last);
     }
 
-    /// Returns the formulas of the counts that end on one way: `path` gives its cycles for so many turns of the hardware
-    /// loop in the first of the blocks that were passed.
+    /// Returns the formulas of the counts that end on one way: `path` gives its cycles for so many turns of the
+    /// hardware loop in the first of the blocks that were passed.
     pub(super) fn list_formulas(
         &self,
         path: &dyn Fn(u64) -> u64,

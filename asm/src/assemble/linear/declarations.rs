@@ -1,4 +1,4 @@
-//! Reads the declarations of linear blocks: counts, constants, pointers, values before and behind.
+//! Reads the declarations of linear blocks: counts, constants, pointers, values.
 
 use crate::assemble::data::binary32;
 use crate::assemble::symbols::Table;
@@ -6,7 +6,7 @@ use crate::diag::{Fail, Problem};
 use crate::expr::{Value, cis};
 use crate::linear::{
     BlockConstant, BlockCount, BlockPointer, BlockStep, FinalValue, InitialSource, InitialValue,
-    LinearBlock, PointerBase,
+    LinearBlock, PointerOrigin,
 };
 use crate::source::Span;
 use crate::syntax::{Parser, Register};
@@ -306,10 +306,10 @@ pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> 
                 let (expr, at) = p.offset()?;
                 bytes = integer(expr.eval(p.names)?, "the offset", at)?;
             }
-            (PointerBase::Register(scalar), bytes)
+            (PointerOrigin::Register(scalar), bytes)
         }
         None => (
-            PointerBase::Address(p.constant_int("the place of a pointer")?.0),
+            PointerOrigin::Address(p.constant_int("the place of a pointer")?.0),
             0,
         ),
     };

@@ -14,7 +14,7 @@ use crate::linear::{
     BlockCount, BlockOperand, BlockOperation, LinearBlock, PlacementHint, ValueUse, ValueWidth,
 };
 use crate::source::Span;
-use crate::syntax::{Parser, Register, Token, ValueName};
+use crate::syntax::{BlockValueName, Parser, Register, Token};
 
 /// Directives that stand only inside a linear block.
 const INSIDE: [&str; 12] = [
@@ -82,12 +82,17 @@ impl Assembler<'_> {
             ".before" => read_initial_values(&mut p, block, &self.names)?,
             ".after" => read_final_values(&mut p, block, &self.names)?,
             ".interval" => {
+                let longer = p.eat("+");
                 let (cycles, at) = p.constant_int("an interval in cycles")?;
-                let least = i64::from(LONGEST_INTERVAL);
-                block.least_interval = u32::try_from(cycles)
+                let most = i64::from(LONGEST_INTERVAL);
+                let cycles = u32::try_from(cycles)
                     .ok()
                     .filter(|&cycles| cycles <= LONGEST_INTERVAL)
-                    .ok_or_else(|| out_of_range("the interval", cycles, (0, least), at))?;
+                    .ok_or_else(|| out_of_range("the interval", cycles, (0, most), at))?;
+                match longer {
+                    true => block.spare = cycles,
+                    false => block.least_interval = cycles,
+                }
             }
             ".apart" => block.apart = true,
             ".pair" => {
@@ -162,7 +167,7 @@ impl Assembler<'_> {
         }
         refuse_control(&rows, &name.text, name.at)?;
         let mut operands = Vec::new();
-        let mut results: Vec<(usize, ValueName)> = Vec::new();
+        let mut results: Vec<(usize, BlockValueName)> = Vec::new();
         while !p.at_end() {
             let place = operands.len();
             let start = p.here();
@@ -239,7 +244,7 @@ fn refuse_control(rows: &[Op], name: &str, at: Span) -> Result<(), Fail> {
     Err(Fail::new(Problem::Misplaced { what, why }, at))
 }
 
-/// What may stand at a place of an operation.
+/// Kinds of operands that may stand at a place of an operation.
 enum ExpectedOperand {
     Result,
     Source,
@@ -266,7 +271,7 @@ impl ExpectedOperand {
 }
 
 /// Reads the name of a result.
-fn result(p: &mut Parser<'_, '_>) -> Result<ValueName, Fail> {
+fn result(p: &mut Parser<'_, '_>) -> Result<BlockValueName, Fail> {
     let value = p.value_name("a value")?;
     match Register::built_in(&value.text) {
         Some(Register::Pair(_) | Register::Quad(_)) => {

@@ -1,4 +1,4 @@
-//! Turns the lines of a linear block into words of the program that wait for nothing.
+//! Makes words that wait for nothing of the lines of a linear block.
 
 use crate::assemble::select::{Selected, select};
 use crate::assemble::state::{Assembler, Datum, Extent, Format, PendingWord};
@@ -65,7 +65,7 @@ impl BlockLine {
 
 /// A table of a block's constants, which is placed behind the data of the source.
 #[derive(Debug)]
-pub(in crate::assemble) struct ConstantTable {
+pub(in crate::assemble) struct BlockConstants {
     /// Symbol of its address.
     pub(in crate::assemble) label: Rc<str>,
     pub(in crate::assemble) words: Vec<u32>,
@@ -208,8 +208,8 @@ impl PlacedBlock {
         Ok(Self::try_place(words, &nop, machine, state, None).unwrap_or_default())
     }
 
-    /// Places words; with `delays`, fails with the word that begins a hardware loop and the cycles by which it must begin
-    /// later.
+    /// Places words; with `delays`, fails with the word that begins a hardware loop and the cycles by which it must
+    /// begin later.
     fn try_place(
         words: &[ParsedWord],
         nop: &[Selected],

@@ -61,8 +61,8 @@ fn long_rows_hold_few_registers() {
     }
 }
 
-/// Where the count is not known to be a multiple of anything, no value has copies. Then axpy takes five cycles: with
-/// four, loads in cycles 0 and 1 are added up in cycle 4, and the store finds a memory slot in cycle 10 only.
+/// A count that is not known to be a multiple of anything leaves no value with copies. Then axpy takes five cycles:
+/// with four, loads in cycles 0 and 1 are added up in cycle 4, and the store finds a memory slot in cycle 10 only.
 #[test]
 fn counts_of_no_multiple_have_no_copies() {
     let machine = Machine::builtin("vm7").unwrap();

@@ -1,4 +1,4 @@
-//! Random bodies on random machines: every schedule does what the operations one after the other do.
+//! Tests of random bodies on random machines: schedules do what the text says.
 
 use super::super::check::check_placement;
 use super::super::{

@@ -1,4 +1,4 @@
-//! Carries out the words of a loop and the operations of its iterations with symbols, and compares the two.
+//! Compares the words of a loop with the operations of its iterations.
 //!
 //! Numbers stand for terms: of an operation and its operands, of what memory and registers held at first. Words are
 //! carried out as the machine does: both slots read before either writes.
@@ -22,7 +22,7 @@ fn term(name: &str, parts: &[u64]) -> u64 {
     })
 }
 
-/// What a loop leaves: memory by pair, and registers that it writes itself.
+/// The state that a loop leaves: memory by pair, and registers that it writes itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     memory: BTreeMap<(u8, i64), u64>,
@@ -276,7 +276,7 @@ pub(super) fn replay(schedule: &ModuloSchedule, iterations: i64) -> Outcome {
             }
         }
     }
-    let text = schedule.emit(iterations as u64).text;
+    let text = schedule.emit(iterations as u64).text();
     for word in unroll(&text) {
         state.carry_out(word);
     }
@@ -299,19 +299,20 @@ pub(super) fn replay(schedule: &ModuloSchedule, iterations: i64) -> Outcome {
 /// Asserts that no word of a schedule's text waits, by the issue rule.
 pub(super) fn assert_no_wait(schedule: &ModuloSchedule, machine: &Machine, iterations: u64) {
     let made = schedule.emit(iterations);
-    let words = unroll(&made.text);
+    let made_text = made.text();
+    let words = unroll(&made_text);
     let text = format!(".program\n{}\nstop\n", words.join("\n"));
     let options = Options {
         machine: Some(machine),
         ..Options::default()
     };
     let assembly = assemble(&Source::new("test.s", text), &options);
-    let assembly = assembly.unwrap_or_else(|error| panic!("{error}\n{}", made.text));
+    let assembly = assembly.unwrap_or_else(|error| panic!("{error}\n{}", made.text()));
     let mut board = Scoreboard::default();
     for (now, (&word, line)) in assembly.program.words.iter().zip(&words).enumerate() {
         let timing = WordTiming::new(&Word::decode(word).unwrap(), &machine.cp2);
         let (at, wait) = board.earliest(&timing, now as u64);
-        assert_eq!(at, now as u64, "{line}: {wait:?}\n{}", made.text);
+        assert_eq!(at, now as u64, "{line}: {wait:?}\n{}", made.text());
         board.issue(&timing, at);
     }
 }

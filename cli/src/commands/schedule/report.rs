@@ -119,42 +119,43 @@ fn list_terms(block: &BlockReport, program: &Program) -> String {
     format!("{}: {}", block.bound, terms.join(", "))
 }
 
-/// Returns the intervals that were tried in vain, a line for each of the first.
+/// Returns the intervals that were tried in vain, a line for each of the first: the reason for each number of copies.
 fn list_refused(refused: &[RefusedInterval]) -> String {
-    let mut lines: Vec<(u32, Vec<String>)> = Vec::new();
-    for own in refused {
-        let reason = describe_refused(own);
-        match lines.last_mut().filter(|last| last.0 == own.interval) {
-            Some((_, reasons)) => reasons.push(reason),
-            None => lines.push((own.interval, vec![reason])),
-        }
-    }
+    let intervals: Vec<&[RefusedInterval]> =
+        refused.chunk_by(|a, b| a.interval == b.interval).collect();
     let mut text = String::new();
-    for (interval, reasons) in lines.iter().take(SHOWN_INTERVALS) {
-        text += &format!("  interval {interval}: {}\n", reasons.join("; "));
-    }
-    if let (Some((last, _)), true) = (lines.last(), lines.len() > SHOWN_INTERVALS) {
-        let more = lines.len() - SHOWN_INTERVALS;
-        text += &format!("  and {more} more, up to interval {last}: --json has all\n");
+    for (shown, tried) in intervals.iter().enumerate() {
+        let Some(first) = tried.first() else { continue };
+        if shown == SHOWN_INTERVALS {
+            let last = refused.last().map_or(0, |last| last.interval);
+            let more = intervals.len() - shown;
+            text += &format!("  and {more} more, up to interval {last}: --json has all\n");
+            break;
+        }
+        let reasons = tried.chunk_by(|a, b| a.refusal == b.refusal);
+        let reasons: Vec<String> = reasons.map(describe_refused).collect();
+        text += &format!("  interval {}: {}\n", first.interval, reasons.join("; "));
     }
     text
 }
 
-/// Returns the reason why an interval was refused as text, with the copies that were tried.
-fn describe_refused(refused: &RefusedInterval) -> String {
-    let copies = match refused.copies {
-        1 => "1 copy".to_owned(),
-        copies => format!("{copies} copies"),
+/// Returns the numbers of copies that were refused for one reason, and the reason.
+fn describe_refused(refused: &[RefusedInterval]) -> String {
+    let [Some(first), Some(last)] = [refused.first(), refused.last()] else {
+        return String::new();
     };
-    format!("with {copies} {}", describe_reason(refused))
+    let copies = match (first.copies, last.copies) {
+        (1, 1) => "1 copy".to_owned(),
+        (few, many) if few == many => format!("{few} copies"),
+        (few, many) => format!("{few} .. {many} copies"),
+    };
+    format!("{copies}: {}", describe_reason(first))
 }
 
 /// Returns the reason why an interval was refused.
 fn describe_reason(refused: &RefusedInterval) -> String {
     match refused.refusal {
-        IntervalRefusal::Dependences => {
-            "a value comes back too soon, or lives too long for its copies".to_owned()
-        }
+        IntervalRefusal::Dependences => "values live too long".to_owned(),
         IntervalRefusal::Slots | IntervalRefusal::Registers { .. } => refused.refusal.to_string(),
     }
 }

@@ -103,7 +103,7 @@ pub(super) struct Pointer {
     pub(super) step: i64,
 }
 
-/// Where a value before the first iteration is.
+/// The place of a value before the first iteration.
 #[derive(Clone, Debug)]
 pub(super) enum Initial {
     /// A quad that is set before the block, or half of it.

@@ -1,18 +1,18 @@
-//! Writes a block as linear assembly, and its definition: one operation after the other.
+//! Writes a block as linear assembly, and its definition.
 
 use super::block::{Block, Count, DATA, Initial, Operand, Operation};
 use cp2_asm::isa::{Kind, Row};
 use std::fmt::Write;
 
-/// Where the quads that are set before the block lie: 16 bytes each, by number.
+/// The place of the quads that are set before the block: 16 bytes each, by number.
 pub(super) const REGISTERS: i64 = DATA;
-/// Where they are stored behind the block.
+/// The place that they are stored to behind the block.
 pub(super) const RESULTS: i64 = DATA + 0x400;
 /// End of what both programs leave.
 pub(super) const END: i64 = DATA + 0x800;
-/// Where the definition has the constants.
+/// The place of the constants of the definition.
 pub(super) const CONSTANTS: i64 = 0x3000;
-/// Where the definition has the values.
+/// The place of the values of the definition.
 const VALUES: i64 = 0x4000;
 /// Bytes of a value's place.
 const QUAD: i64 = 16;
@@ -211,7 +211,7 @@ pub(super) fn write_definition(block: &Block) -> String {
                 write_operation(own, &slots, None, &mut text);
             }
         }
-        // What is read in later iterations moves on.
+        // Values that later iterations read move on.
         for value in 0..block.values.len() {
             for back in (1..=block.furthest(value)).rev() {
                 let (from, to) = (slots.value(value, back - 1), slots.value(value, back));

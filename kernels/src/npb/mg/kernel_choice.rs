@@ -200,7 +200,7 @@ pub(super) fn attempt(
         Some(kernel) => kernel.clone(),
         None => {
             let (parts, frame) = parts(problem, (operator, level), block);
-            let opening = opening(problem.precision(), (operator, level), block);
+            let opening = opening(problem, (operator, level), block);
             let kernel = MultigridPageKernel::new(&shape.name(), &parts, &opening, frame, machine)?;
             let kernel = Arc::new(kernel);
             known.pages.insert((operator, level, block), kernel.clone());

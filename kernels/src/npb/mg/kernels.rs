@@ -1,13 +1,12 @@
 //! Assembles each operator from loops over rows, and lists its properties.
 
+#[cfg(test)]
+mod tests;
+
 use super::decomposition::{points, quads};
-use super::numbers::fill_quad;
-use super::page::{LinearRows, LoopRows, PageLoop, PageSetup};
-use super::planes::{self, PlaneTile, TileArray, V};
-use super::rows::{
-    MultigridOperator, RowBuilder, RowDataflow, RowOperand, numbers_of_quad, quad_bytes,
-    residual_constants, smoother_constants,
-};
+use super::page::{LinearRows, LoopArgument, PageLoop, PageSetup};
+use super::planes::{self, PlaneTile, TileArray, V, shift_operand};
+use super::rows::{MultigridOperator, QUAD, RowOperand, fill_quad, numbers_of_quad, quad_bytes};
 use cp2_problems::npb::Precision;
 use cp2_problems::npb::mg::MgProblem;
 use cp2_reference::MultigridPass;
@@ -32,10 +31,6 @@ pub(super) fn parts(
     block: OperatorBlock,
 ) -> (Vec<PageLoop>, PageSetup) {
     let precision = problem.precision();
-    let on = |level: u32, constants: &[f64]| {
-        RowBuilder::new(precision, quads(precision, level) as usize, constants)
-    };
-    let s = smoother_constants(problem.smoother().weights());
     // The coarser level has rows of two points, and these are stored twice.
     let two = points(level) == 4 && numbers_of_quad(precision) == 4;
     let height = block.rows;
@@ -56,85 +51,189 @@ pub(super) fn parts(
         precision,
         ..PageSetup::default()
     };
+    let linear = |file, call, arguments: &[i64], planes, numbers| LinearRows {
+        file,
+        call,
+        arguments: arguments
+            .iter()
+            .copied()
+            .map(LoopArgument::Number)
+            .collect(),
+        planes,
+        numbers,
+        squares: false,
+    };
+    let [fine, coarse] = [level, level.saturating_sub(1)].map(|of| quads(precision, of) as i64);
     let rows = match operator {
-        MultigridOperator::Residual => {
-            let [centre, _, edges, corners] = MgProblem::OPERATOR;
-            let rows = LinearRows {
-                file: "residual.s",
-                call: "residual_rows",
-                quads: quads(precision, level) as usize,
-                planes: 3,
-                weights: vec![("A0", centre), ("A2", edges), ("A3", corners)],
-            };
-            let iterations = block.rows;
-            let rows = LoopRows::Linear(rows);
-            return (vec![PageLoop { rows, iterations }], frame);
+        MultigridOperator::Residual => linear(
+            "residual.s",
+            "residual_rows",
+            &[fine],
+            0..3,
+            operator_weights(),
+        ),
+        MultigridOperator::Smooth { add } => {
+            let numbers = smoother_weights(problem, add);
+            linear("smoother.s", "smoother_rows", &[fine], 0..3, numbers)
         }
-        MultigridOperator::Smooth { add } => on(level, &s).smooth(add),
-        MultigridOperator::Project => on(level - 1, &[0.5, 0.25]).project(two),
-        MultigridOperator::Interpolate { add } => {
-            on(level - 1, &[0.5, 0.25, 0.125]).interpolate(add, two, height as usize)
-        }
-        MultigridOperator::Expand => on(level - 1, &[0.5]).expanded(),
+        MultigridOperator::Project => linear(
+            "projection.s",
+            "projection_rows",
+            &[coarse, two.into()],
+            1..4,
+            Vec::new(),
+        ),
+        MultigridOperator::Interpolate { add } => linear(
+            "interpolation.s",
+            "interpolation_rows",
+            &[coarse, two.into()],
+            0..2,
+            vec![addend(add)],
+        ),
+        MultigridOperator::Expand => linear(
+            "interpolation.s",
+            "expansion_rows",
+            &[coarse],
+            0..2,
+            Vec::new(),
+        ),
         MultigridOperator::Lift | MultigridOperator::Lower => {
             let lift = operator == MultigridOperator::Lift;
             let places = [RowOperand::Input(0, 0), RowOperand::Output(0, 0)];
-            on(level, &[]).turn(lift, lift, places)
+            turn(tile, lift, lift, places)
         }
         MultigridOperator::Ascend { add } => {
-            let mut parts = residuals(precision, (operator, level), tile, planes::RowSubset::Own);
+            let mut parts = residuals(problem, (operator, level), tile, planes::RowSubset::Own);
             let u = field(tile, add);
-            parts.push(part((on(level, &s).smooth_plane(tile, u), height)));
+            // The result takes the place of u, if it is in the page.
+            let result = if add { u } else { RowOperand::Output(0, 0) };
+            let places = [
+                u,
+                result,
+                RowOperand::Input(V, 0),
+                tile.place(TileArray::Smoothed),
+                tile.place(TileArray::Begun),
+            ];
+            let numbers = smoother_weights(problem, add);
+            let rows = plane_loop(
+                ("plane_smoother.s", "plane_smoother_rows"),
+                fine,
+                &places,
+                numbers,
+            );
+            parts.push(page_loop(rows, height));
             return (parts, frame);
         }
         MultigridOperator::Descend => {
-            let mut parts = residuals(precision, (operator, level), tile, planes::RowSubset::Own);
+            let mut parts = residuals(problem, (operator, level), tile, planes::RowSubset::Own);
             let (projected, frame) =
-                projection(precision, (level, tile), RowOperand::Input(V, 0), frame);
-            parts.push(part((projected, height / 2)));
+                projection((precision, coarse), tile, RowOperand::Input(V, 0), frame);
+            parts.push(page_loop(projected, height / 2));
             return (parts, frame);
         }
         MultigridOperator::Begin => {
             let row = tile.row();
             let places = |at: i64| [RowOperand::Input(0, at), RowOperand::Output(LIFTED, at)];
-            let own = on(level, &[]).turn(true, true, places(0));
+            let own = turn(tile, true, true, places(0));
             // The last coarser row of the block also needs the row behind the block.
-            let next = on(level, &[]).turn(true, false, places(tile.height * row));
-            let (projected, frame) = projection(
-                precision,
-                (level, tile),
-                RowOperand::Output(LIFTED, 0),
-                frame,
-            );
-            let parts = [(own, height), (next, 1), (projected, height / 2)];
-            return (parts.map(part).into(), frame);
+            let next = turn(tile, true, false, places(tile.height * row));
+            let lifted = RowOperand::Output(LIFTED, 0);
+            let (projected, frame) = projection((precision, coarse), tile, lifted, frame);
+            let parts = vec![
+                page_loop(own, height),
+                page_loop(next, 1),
+                page_loop(projected, height / 2),
+            ];
+            return (parts, frame);
         }
         MultigridOperator::ResidualSquares => {
-            return (
-                residuals(precision, (operator, level), tile, planes::RowSubset::Own),
-                frame,
-            );
+            let parts = residuals(problem, (operator, level), tile, planes::RowSubset::Own);
+            return (parts, frame);
         }
         MultigridOperator::Finish => {
-            let mut parts = residuals(precision, (operator, level), tile, planes::RowSubset::Own);
+            let mut parts = residuals(problem, (operator, level), tile, planes::RowSubset::Own);
             let places = [RowOperand::Input(0, 0), RowOperand::Output(1, 0)];
-            parts.push(part((on(level, &[]).turn(false, false, places), height)));
+            parts.push(page_loop(turn(tile, false, false, places), height));
             return (parts, frame);
         }
     };
-    (vec![part((rows, block.rows))], frame)
+    (vec![page_loop(rows, height)], frame)
+}
+
+/// Returns the weights of A, but that for faces, which is 0.
+fn operator_weights() -> Vec<(&'static str, String)> {
+    let [centre, _, edges, corners] = MgProblem::OPERATOR;
+    name_weights([("A0", centre), ("A2", edges), ("A3", corners)])
+}
+
+/// Returns the weights of S, but that for corners, which is 0, and whether there is a u.
+fn smoother_weights(problem: &MgProblem, add: bool) -> Vec<(&'static str, String)> {
+    let [centre, faces, edges, _] = problem.smoother().weights();
+    let mut numbers = name_weights([("C0", centre), ("C1", faces), ("C2", edges)]);
+    numbers.push(addend(add));
+    numbers
+}
+
+/// Returns weights as texts of the same values.
+fn name_weights(weights: [(&'static str, f64); 3]) -> Vec<(&'static str, String)> {
+    let text = |(name, value): (&'static str, f64)| (name, format!("{value:?}"));
+    weights.map(text).into()
+}
+
+/// Returns the number that says whether there is a u that results are added to.
+fn addend(add: bool) -> (&'static str, String) {
+    ("ADD", u8::from(add).to_string())
+}
+
+/// Makes a loop over rows of so many quads, from places on.
+fn plane_loop(
+    (file, call): (&'static str, &'static str),
+    quads: i64,
+    places: &[RowOperand],
+    numbers: Vec<(&'static str, String)>,
+) -> LinearRows {
+    let places = places.iter().copied().map(LoopArgument::Place);
+    LinearRows {
+        file,
+        call,
+        arguments: std::iter::once(LoopArgument::Number(quads))
+            .chain(places)
+            .collect(),
+        planes: 0..0,
+        numbers,
+        squares: false,
+    }
+}
+
+/// Makes a loop of a page.
+fn page_loop(rows: LinearRows, iterations: u64) -> PageLoop {
+    PageLoop { rows, iterations }
+}
+
+/// Makes a loop from natural to lifted rows, or the reverse.
+fn turn(tile: PlaneTile, lift: bool, squares: bool, places: [RowOperand; 2]) -> LinearRows {
+    let numbers = [tile.row() / QUAD, lift.into(), squares.into()].map(LoopArgument::Number);
+    let places = places.map(LoopArgument::Place);
+    LinearRows {
+        file: "lifted_turn.s",
+        call: "lifted_turn_rows",
+        arguments: numbers.into_iter().chain(places).collect(),
+        planes: 0..0,
+        numbers: Vec::new(),
+        squares,
+    }
 }
 
 /// Returns the additional loops of a page to which no rows were handed over; they precede the others. Empty
 /// if blocks hand nothing over.
 pub(super) fn opening(
-    precision: Precision,
+    problem: &MgProblem,
     key: (MultigridOperator, u32),
     block: OperatorBlock,
 ) -> Vec<PageLoop> {
-    let tile = tile(precision, key, block);
+    let tile = tile(problem.precision(), key, block);
     match block.handed {
-        true => residuals(precision, key, tile, planes::RowSubset::Opening),
+        true => residuals(problem, key, tile, planes::RowSubset::Opening),
         false => Vec::new(),
     }
 }
@@ -142,25 +241,20 @@ pub(super) fn opening(
 /// Index of the output of lifted rows, in a pass that has other outputs too.
 const LIFTED: usize = 1;
 
-/// Returns the loop that projects rows of a level from a place, and the page setup with its switches.
+/// Returns the loop that projects rows of a plane from a place, and the page setup with its switches.
 fn projection(
-    precision: Precision,
-    (level, tile): (u32, PlaneTile),
+    (precision, quads): (Precision, i64),
+    tile: PlaneTile,
     from: RowOperand,
     frame: PageSetup,
-) -> (RowDataflow, PageSetup) {
-    let mut project = RowBuilder::new(
-        precision,
-        quads(precision, level - 1) as usize,
-        &[0.5, 0.25],
-    );
-    let switch = [(); 2].map(|()| project.rows.ops.carry());
-    let projected = project.project_plane(tile, from, switch);
+) -> (LinearRows, PageSetup) {
+    let places = [from, tile.place(TileArray::Projected)];
+    let call = ("plane_projection.s", "plane_projection_rows");
+    let projected = plane_loop(call, quads, &places, Vec::new());
     // The first page has an odd plane: its mask keeps the sum so far and its factor is 1; the next page's are
     // 0 and 1/2.
     let number = |value| fill_quad(precision, value);
-    let values = [[[u32::MAX; 4], number(1.0)], [[0; 4], number(0.5)]];
-    let switch = Some((switch, values));
+    let switch = Some([[[u32::MAX; 4], number(1.0)], [[0; 4], number(0.5)]]);
     (projected, PageSetup { switch, ..frame })
 }
 
@@ -175,31 +269,46 @@ fn field(tile: PlaneTile, add: bool) -> RowOperand {
 /// Returns the loops up to the residual of the rows of a page of an operator on a level: correction, then
 /// residual.
 fn residuals(
-    precision: Precision,
+    problem: &MgProblem,
     (operator, level): (MultigridOperator, u32),
     tile: PlaneTile,
     which: planes::RowSubset,
 ) -> Vec<PageLoop> {
-    let on = |level: u32, constants: &[f64]| {
-        RowBuilder::new(precision, quads(precision, level) as usize, constants)
-    };
-    let a = residual_constants(MgProblem::OPERATOR);
+    let precision = problem.precision();
+    let [fine, coarse] = [level, level.saturating_sub(1)].map(|of| quads(precision, of) as i64);
+    let row = tile.row();
     let (mut parts, mut u) = (Vec::new(), RowOperand::Input(0, 0));
     if let MultigridOperator::Ascend { add } = operator {
         u = field(tile, add);
-        let correction = if add { 2 } else { 0 };
         let (first, pairs) = tile.pairs(which);
-        let corrected = on(level - 1, &[0.5, 0.25]);
-        let corrected = corrected.corrected((correction, first), add.then_some(u), u);
-        parts.push(part((corrected, pairs.unsigned_abs())));
+        // Two rows of u, twice as long, for each of the correction.
+        let shorter = coarse * quad_bytes(precision);
+        let correction = RowOperand::Input(if add { 2 } else { 0 }, (first - 1) * shorter);
+        let places = [correction, shift_operand(u, 4 * first * shorter)];
+        let call = ("interpolation.s", "correction_rows");
+        let rows = plane_loop(call, coarse, &places, vec![addend(add)]);
+        parts.push(page_loop(rows, pairs.unsigned_abs()));
     }
     let (first, rows) = tile.part(which);
     let squares = matches!(
         operator,
         MultigridOperator::ResidualSquares | MultigridOperator::Finish
     );
-    let residual = on(level, &a).residual_plane((tile, first), u, squares);
-    parts.push(part((residual, rows.unsigned_abs())));
+    let places = [
+        u,
+        RowOperand::Input(V, 0),
+        tile.place(TileArray::Partial),
+        tile.place(TileArray::Given),
+    ];
+    let places = places.map(|place| shift_operand(place, first * row));
+    let mut numbers = operator_weights();
+    numbers.push(("SQUARES", u8::from(squares).to_string()));
+    let call = ("plane_residual.s", "plane_residual_rows");
+    let residual = LinearRows {
+        squares,
+        ..plane_loop(call, fine, &places, numbers)
+    };
+    parts.push(page_loop(residual, rows.unsigned_abs()));
     parts
 }
 
@@ -224,14 +333,6 @@ pub(super) fn tile(
         )),
         residual: operator != MultigridOperator::Begin && operator.keeps_planes(),
         row: quads(precision, level) as i64 * quad_bytes(precision),
-    }
-}
-
-/// Makes a loop of a page.
-fn part((rows, iterations): (RowDataflow, u64)) -> PageLoop {
-    PageLoop {
-        rows: LoopRows::Dataflow(rows),
-        iterations,
     }
 }
 

@@ -1,10 +1,9 @@
 ; Rows of r = v - A u: A has no weight for faces. Eleven operations a quad:
 ;     v - a0 u - a2 (corners + G(x-1) + G(x+1)),  G = beside + (a3/a2) corners
-; Bound: 11 q cycles a row of q quads, arithmetic; q + 2 quads are summed.
+; A row of q quads has 11 q + 16 operations, 11 q + 18 loads and stores: the quads at its ends are summed twice.
 ;
-; u is the window of planes in c10, c11, c12, which point at the block's first row; v is in c8, where r takes its place.
-; A0, A2, A3: the weights of the centre, the edges and the corners.
-.include "lifted_rows.s"
+; u is the window of planes in c10, c11, c12, which point at the block's first row; v is in c8, where r takes its
+; place. A0, A2, A3: the weights of the centre, the edges and the corners.
 
 .macro residual_make g, i, x, p, row
     around \i, \x, \p, \row
@@ -33,6 +32,6 @@
     .pointer r = c8 by NUMBER_BYTES*(\q)
     .apart                              ; The window and the page of v are two arrays.
     .spread                             ; Long chains of operations: loads and stores come as they fall due.
-    row_of_quads \q, residual_make, residual_finish
+    row_of_quads \q, residual_make, number_permute, residual_finish
     .endlinear
 .endm
