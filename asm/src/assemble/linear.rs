@@ -5,6 +5,7 @@ mod composer;
 mod counted;
 mod declarations;
 mod lines;
+mod moves;
 mod placed_block;
 
 pub(super) use composer::BlockWrites;

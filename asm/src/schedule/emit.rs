@@ -96,11 +96,11 @@ impl LoopWord {
         }
     }
 
-    /// Makes the word that moves a register to another.
-    pub(crate) fn move_register(to: &str, from: &str) -> Self {
+    /// Makes the word of an operation of the arithmetic slot that sets something up.
+    pub(crate) fn set_up_arithmetic(text: String) -> Self {
         Self {
             arithmetic: Some(WordOperation {
-                text: format!("mov {to}, {from}"),
+                text,
                 index: None,
                 address: None,
             }),

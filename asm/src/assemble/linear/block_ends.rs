@@ -3,6 +3,7 @@
 //! Constants, pointers, values before the first and behind the last iteration.
 
 use super::composer::Composer;
+use super::moves::{meet, order_moves};
 use super::placed_block::{BlockLine, WordSymbol};
 use crate::diag::Fail;
 use crate::linear::{
@@ -64,30 +65,29 @@ impl Composer<'_> {
         schedule: &ModuloSchedule,
         mut text: LoopText,
     ) -> Result<LoopText, Fail> {
-        let mut moves = Vec::new();
+        let (mut moves, mut loads) = (Vec::new(), Vec::new());
         for &(place, source) in &lowered.initial {
             let to = register_of(place, lowered, schedule, 0);
             match source {
-                InitialSource::Register(from) if from == to => {}
-                InitialSource::Register(from) => {
-                    moves.push(LoopLine::Word(LoopWord::move_register(
-                        &to.to_string(),
-                        &from.to_string(),
-                    )));
-                }
-                InitialSource::Words(words) => {
-                    let row = self.enter_row(words);
-                    let address = self.table_register(lowered)?;
-                    let load = match to {
-                        Register::Quad(_) => "ldq",
-                        Register::Pair(_) | Register::Scalar(_) => "ldp",
-                    };
-                    let load = format!("{load} {to}, [a{address} + {}]", 16 * row);
-                    lines.push(BlockLine::word(load, self.place()));
-                }
+                InitialSource::Register(from) => moves.push((to, from)),
+                InitialSource::Words(words) => loads.push((to, words)),
             }
         }
-        text.lines.splice(0..0, moves);
+        let place = self.place();
+        let needed = |&(to, _): &(Register, _)| moves.iter().any(|&(_, from)| meet(to, from));
+        let operations = order_moves(&moves);
+        if loads.iter().any(needed) {
+            let words = operations.into_iter();
+            lines.extend(words.map(|text| BlockLine::word(text, place)));
+        } else {
+            // They leave their memory slots to the words that set pointers up.
+            let words = operations.into_iter();
+            let words = words.map(|text| LoopLine::Word(LoopWord::set_up_arithmetic(text)));
+            text.lines.splice(0..0, words);
+        }
+        for (to, words) in loads {
+            self.load_row(lines, lowered, to, words)?;
+        }
         Ok(text.set_up(set_up_pointers(self.block, lowered, schedule)))
     }
 
@@ -97,32 +97,47 @@ impl Composer<'_> {
         lines: &mut Vec<BlockLine>,
         lowered: &LoweredBlock,
     ) -> Result<(), Fail> {
+        let (mut moves, mut loads) = (Vec::new(), Vec::new());
         for last in &self.block.finals {
             let mut initial = self.block.initial.iter();
-            let Some(own) = initial.find(|own| (own.value, own.distance) == (last.value, 1)) else {
-                continue;
-            };
-            match own.source {
-                InitialSource::Register(from) if from == last.register => {}
-                InitialSource::Register(from) => {
-                    let text = format!("mov {}, {from}", last.register);
-                    lines.push(BlockLine::word(text, self.place()));
-                }
-                InitialSource::Words(words) => {
-                    let address = self.table_register(lowered)?;
-                    let row = self.enter_row(words);
-                    let table = WordSymbol::Immediate(self.label.clone());
-                    let text = format!("movi a{address}, 0");
-                    lines.push(BlockLine::with_symbol(text, self.place(), table));
-                    let load = match last.register {
-                        Register::Quad(_) => "ldq",
-                        Register::Pair(_) | Register::Scalar(_) => "ldp",
-                    };
-                    let text = format!("{load} {}, [a{address} + {}]", last.register, 16 * row);
-                    lines.push(BlockLine::word(text, self.place()));
-                }
+            let given = initial.find(|own| (own.value, own.distance) == (last.value, 1));
+            match given.map(|own| own.source) {
+                Some(InitialSource::Register(from)) => moves.push((last.register, from)),
+                Some(InitialSource::Words(words)) => loads.push((last.register, words)),
+                None => {}
             }
         }
+        let place = self.place();
+        let operations = order_moves(&moves).into_iter();
+        lines.extend(operations.map(|text| BlockLine::word(text, place)));
+        if !loads.is_empty() {
+            let address = self.table_register(lowered)?;
+            let table = WordSymbol::Immediate(self.label.clone());
+            let text = format!("movi a{address}, 0");
+            lines.push(BlockLine::with_symbol(text, place, table));
+        }
+        for (to, words) in loads {
+            self.load_row(lines, lowered, to, words)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the load of a row of the table.
+    fn load_row(
+        &mut self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+        to: Register,
+        words: [u32; 4],
+    ) -> Result<(), Fail> {
+        let row = self.enter_row(words);
+        let address = self.table_register(lowered)?;
+        let load = match to {
+            Register::Quad(_) => "ldq",
+            Register::Pair(_) | Register::Scalar(_) => "ldp",
+        };
+        let load = format!("{load} {to}, [a{address} + {}]", 16 * row);
+        lines.push(BlockLine::word(load, self.place()));
         Ok(())
     }
 
