@@ -39,6 +39,7 @@ mod tighten;
 pub(crate) use cache::KeptSchedule;
 pub use cache::ScheduleCache;
 pub use dataflow::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
+pub(crate) use emit::MAX_LOOP_COUNT;
 pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};
 pub use placement::ModuloSchedule;
 pub use registers::FreeRegisters;

@@ -16,6 +16,12 @@ pub(super) fn warn(asm: &mut Assembler<'_>, entry: u16, words: &[Word]) {
         let Some(pending) = asm.words.get(found.pc).filter(|w| !w.allowed.register) else {
             continue;
         };
+        // In fill and drain of a block some results of operations are not read that others read in the loop; values
+        // that nothing reads are reported by their names.
+        let scheduled = pending.insts.iter().any(|own| own.scheduled);
+        if scheduled && found.flaw == RegisterFlaw::Unread {
+            continue;
+        }
         let problem = Problem::RegisterUse {
             register: found.register.to_string(),
             flaw: found.flaw,

@@ -231,6 +231,8 @@ pub enum Problem {
     },
     #[error("stalls {cycles} {}: the {class} unit is busy", if *cycles == 1 { "cycle" } else { "cycles" })]
     UnitBusy { cycles: u64, class: Class },
+    #[error("`{name}` is computed, but nothing reads it")]
+    UnreadValue { name: String },
     #[error("{register} {flaw}")]
     RegisterUse {
         register: String,
@@ -322,6 +324,7 @@ impl Problem {
             Self::MoreErrors { .. } => "more-errors",
             Self::MoreWarnings { .. } => "more-warnings",
             Self::Stall { .. } | Self::UnitBusy { .. } => "stall",
+            Self::UnreadValue { .. } => "unread",
             Self::RegisterUse { flaw, .. } => match flaw {
                 RegisterFlaw::Unwritten => "unwritten",
                 RegisterFlaw::Unread => "unread",
@@ -439,6 +442,7 @@ impl Problem {
             Self::Stall { .. } | Self::UnitBusy { .. } => {
                 one("move independent words in between, or end the line with `.allow stall`")
             }
+            Self::UnreadValue { .. } => one("drop the operation, or store its result"),
             Self::RegisterUse { flaw, .. } => one(match flaw {
                 RegisterFlaw::Unwritten => {
                     "write it first; a register that is undefined at launch, but harmless, ends its line with `.allow register`"

@@ -293,6 +293,31 @@ impl LinearBlock {
         distances
     }
 
+    /// Lists the values that no operation reads and no register gets, with the places where they are named first.
+    pub(crate) fn list_unread(&self) -> Vec<(Rc<str>, Span)> {
+        let mut read = vec![false; self.values.len()];
+        let mut mark = |value: usize| {
+            if let Some(entry) = read.get_mut(value) {
+                *entry = true;
+            }
+        };
+        for operation in &self.operations {
+            let form = operation.rows.first().map(|op| op.row().form.operands());
+            for (o, (operand, _)) in form.unwrap_or_default().iter().zip(&operation.operands) {
+                if let BlockOperand::Value(used) = operand
+                    && !o.role.writes()
+                {
+                    mark(used.value);
+                }
+            }
+        }
+        for own in &self.finals {
+            mark(own.value);
+        }
+        let values = self.values.iter().zip(read).filter(|(_, read)| !read);
+        values.map(|(own, _)| (own.name.clone(), own.at)).collect()
+    }
+
     /// Refuses values that are never computed, and those of iterations before the first that are not given.
     pub(crate) fn check_definitions(&self) -> Result<(), Fail> {
         let distances = self.list_distances();

@@ -308,6 +308,20 @@ impl Dataflow {
         !self.orders.is_empty() || self.ops.iter().any(earlier)
     }
 
+    /// Returns true if a store waits for a load alone: what places stores by arithmetic may place it too early.
+    pub(super) fn stores_loads(&self) -> bool {
+        let loaded = |operand: &DataOperand| {
+            let mut loads = self.ops.iter().filter(|op| op.is_load());
+            loads.any(|load| {
+                load.defs
+                    .iter()
+                    .any(|&def| super::placement::overlap(def, *operand))
+            })
+        };
+        let mut stores = self.ops.iter().filter(|op| op.defs.is_empty());
+        stores.any(|op| op.uses.iter().any(loaded) || op.after.iter().any(loaded))
+    }
+
     /// Returns the index of the operation added last.
     pub fn last(&self) -> usize {
         self.ops.len().saturating_sub(1)

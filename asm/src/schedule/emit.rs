@@ -191,7 +191,7 @@ fn write_lines(lines: &[LoopLine]) -> String {
 }
 
 /// Most iterations of a hardware loop with a constant count.
-const MAX_LOOP_COUNT: u64 = 4095;
+pub(crate) const MAX_LOOP_COUNT: u64 = 4095;
 
 impl ModuloSchedule {
     /// Returns the distance in bytes from the place that a pointer points at to the first value of its
@@ -230,12 +230,27 @@ impl ModuloSchedule {
 
     /// Writes the loop over `iterations` iterations.
     pub fn emit(&self, iterations: u64) -> LoopText {
+        let turns = self.count_turns(iterations).min(MAX_LOOP_COUNT);
+        let looped = (turns > 1).then_some((turns, LoopTurns::Known(turns)));
+        self.lay_out(iterations, looped)
+    }
+
+    /// Writes the loop over `iterations` iterations with the number of turns of the hardware loop in a register: where
+    /// these are more than a word can say.
+    pub(crate) fn emit_long(&self, iterations: u64, turns: &str) -> LoopText {
+        let number = self.count_turns(iterations);
+        self.lay_out(
+            iterations,
+            Some((number, LoopTurns::Register(turns.to_owned()))),
+        )
+    }
+
+    /// Returns the turns of the hardware loop of so many iterations.
+    pub(crate) fn count_turns(&self, iterations: u64) -> u64 {
         let (stages, unroll) = self.overlap();
         // Intervals in which every stage has an iteration.
         let steady = (iterations + 1).saturating_sub(stages);
-        let turns = (steady / unroll).min(MAX_LOOP_COUNT);
-        let looped = (turns > 1).then_some((turns, LoopTurns::Known(turns)));
-        self.lay_out(iterations, looped)
+        steady / unroll
     }
 
     /// Writes the loop over a number of iterations that is known when it runs, up to the end of the hardware loop.

@@ -133,7 +133,7 @@ impl Dataflow {
     ) -> Option<ModuloSchedule> {
         let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order)?;
         let latency = |op: &Op| op.latency(machine);
-        if self.is_general() {
+        if self.is_general() || self.stores_loads() {
             check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
         }
         let live = registers::lifetimes(self, &cycles, interval, latency);

@@ -10,7 +10,6 @@ use crate::common;
 
 use block::{Block, Count, Initial};
 use common::load;
-use cp2_asm::analysis::RegisterFlaw;
 use cp2_asm::{Assembly, Options, Problem, Program, Source, assemble};
 use cp2_emu::{Cause, Engine, Notice, Processor};
 use cp2_machine::{Machine, Ticks};
@@ -170,13 +169,7 @@ fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw
         let line = |label: &str| written.lines().position(|line| line == label).unwrap();
         let own = line("before:")..line("behind:");
         let inside = own.contains(&(warning.at.line as usize - 1));
-        let dead = matches!(
-            warning.problem,
-            Problem::RegisterUse {
-                flaw: RegisterFlaw::Unread,
-                ..
-            }
-        );
+        let dead = matches!(warning.problem, Problem::UnreadValue { .. });
         if inside && (unread || !dead) {
             return Err(Flaw::Warned(text));
         }
@@ -268,6 +261,19 @@ fn shrink(mut block: Block, machine: &Arc<Machine>, seed: u64, flaw: Flaw) -> (B
     }
 }
 
+/// Writes the words of a block that the assembler takes.
+fn write_words(block: &Block, machine: &Machine) -> String {
+    let Ok(assembly) = assembled(&write_program(block), machine) else {
+        return String::new();
+    };
+    let program = &assembly.program;
+    let words = program.decode().unwrap();
+    let own = place(program, "before")..place(program, "behind");
+    let pool = place(program, "last") + 1..words.len();
+    let lines = own.chain(pool).map(|pc| format!("{pc:5} {}\n", words[pc]));
+    lines.collect()
+}
+
 /// Checks the blocks of some seeds.
 fn check_blocks(seeds: std::ops::Range<u64>) -> Drawn {
     let (mut drawn, mut failed) = (Drawn::default(), 0);
@@ -287,8 +293,12 @@ fn check_blocks(seeds: std::ops::Range<u64>) -> Drawn {
         if kinds.iter().all(|(kind, _)| *kind != flaw.kind()) {
             let kind = flaw.kind();
             let (block, flaw) = shrink(block, &machine, seed, flaw);
-            let texts = [write_program(&block), write_definition(&block)];
-            let text = texts.join("\n; The definition:\n");
+            let text = [
+                write_program(&block),
+                write_words(&block, &machine),
+                write_definition(&block),
+            ]
+            .join("\n; Which is:\n");
             kinds.push((
                 kind,
                 format!("seed {seed}, {}: {flaw}\n{text}", machine.name),

@@ -55,18 +55,6 @@ impl Composer<'_> {
             .ok_or_else(|| self.lack(LackingRegisters::Addresses))
     }
 
-    /// Writes the loop of so many iterations with the values before the first.
-    pub(super) fn add_initial_values(
-        &mut self,
-        lines: &mut Vec<BlockLine>,
-        lowered: &LoweredBlock,
-        schedule: &ModuloSchedule,
-        iterations: u64,
-    ) -> Result<LoopText, Fail> {
-        let text = schedule.emit(iterations);
-        self.with_initial_values(lines, lowered, schedule, text)
-    }
-
     /// Adds the loads of numbers before the first iteration; returns the loop with the moves of registers and the words
     /// that set pointers up.
     pub(super) fn with_initial_values(

@@ -13,7 +13,7 @@ use crate::linear::{
 };
 use crate::schedule::{
     Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord,
-    ModuloSchedule, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
+    MAX_LOOP_COUNT, ModuloSchedule, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
 };
 use crate::source::Span;
 use crate::syntax::Register;
@@ -71,6 +71,13 @@ impl Assembler<'_> {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
         block.check_definitions()?;
+        if self.options.check_registers {
+            for (name, at) in block.list_unread() {
+                let name = name.to_string();
+                let fail = Fail::new(Problem::UnreadValue { name }, at);
+                self.sink.warn(fail, block.chain);
+            }
+        }
         let rows = block.find_widths()?;
         let free = self.find_free_registers(&block, machine.cp2.registers);
         let number = self.reports.len();
@@ -154,6 +161,15 @@ impl Composer<'_> {
             BlockCount::Known(iterations) => iterations,
             _ => 1,
         };
+        // A word holds no larger number of turns: a register does.
+        let long = match iterations > MAX_LOOP_COUNT {
+            true => Some(
+                self.free
+                    .take_address()
+                    .ok_or_else(|| self.lack(LackingRegisters::Addresses))?,
+            ),
+            false => None,
+        };
         let scheduled = match once {
             true => self.schedule_straight(KeptValues::Copies)?,
             false => self.schedule(Iterations::Known(iterations))?,
@@ -167,12 +183,23 @@ impl Composer<'_> {
         } else {
             self.load_constants(&mut lines, lowered)?;
             let constants = lines.len();
-            let text = self.add_initial_values(&mut lines, lowered, schedule, iterations)?;
+            let turns = schedule.count_turns(iterations);
+            let long = long.filter(|_| turns > MAX_LOOP_COUNT);
+            let text = match long {
+                Some(register) => {
+                    let words = set_register(register, turns);
+                    lines.extend(words.map(|word| BlockLine::word(word, self.place())));
+                    schedule.emit_long(iterations, &format!("a{register}"))
+                }
+                None => schedule.emit(iterations),
+            };
+            let text = self.with_initial_values(&mut lines, lowered, schedule, text)?;
             self.add_text(&mut lines, lowered, &text);
             let last = i64::try_from(iterations).unwrap_or(i64::MAX) - 1;
             self.add_final_values(&mut lines, lowered, schedule, last);
             let placed = PlacedBlock::parse(asm, lines, self.machine)?;
-            let base = placed.count_cycles(text.turns().unwrap_or(0));
+            let turns = long.map_or_else(|| text.turns().unwrap_or(0), |_| turns);
+            let base = placed.count_cycles(turns);
             let constant_cycles = placed.cycles_before(constants);
             self.written |= placed.list_written();
             asm.append_block(placed);
@@ -200,7 +227,13 @@ impl Composer<'_> {
         let free = FreeRegisters::new(lowered.free.pairs);
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
+        // Where the count is not known, it has to fit the number of copies.
+        let counted = matches!(iterations, Iterations::Unknown { .. });
         let kept = self.search(dataflow, &(request, true), || match self.block.hint {
+            _ if counted => {
+                let (found, report) = dataflow.schedule_best(self.machine, &request);
+                (found, Some(report))
+            }
             PlacementHint::Free => {
                 let (found, report) = dataflow.schedule_best(self.machine, &request);
                 (found, Some(report))
@@ -394,4 +427,13 @@ impl LinearBlock {
             .chain(count)
             .chain(finals)
     }
+}
+
+/// Returns the words that set an address register to a number of turns.
+fn set_register(register: u8, turns: u64) -> impl Iterator<Item = String> {
+    /// The first number that `movi` does not hold.
+    const HELD: u64 = 1 << 17;
+    let high = (turns >= HELD).then(|| format!("movhi a{register}, {}", turns >> 16 & 0xffff));
+    let low = if turns < HELD { turns } else { turns & 0xffff };
+    std::iter::once(format!("movi a{register}, {low}")).chain(high)
 }

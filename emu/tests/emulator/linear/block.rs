@@ -214,20 +214,13 @@ impl Block {
         self.meetings().iter().all(|(a, b)| kind(a) == kind(b))
     }
 
-    /// True if a store reads, or a later operation reads, every result of every operation.
+    /// True if an operation reads every value, or a register gets it.
     pub(super) fn reads_all(&self) -> bool {
-        self.operations.iter().all(|own| {
-            let mut results = own.results().peekable();
-            results.peek().is_none()
-                || results.any(|(value, half)| {
-                    if self.finals.iter().any(|last| last.value == value) {
-                        return true;
-                    }
-                    let reads = self.operations.iter().flat_map(Operation::reads);
-                    let mut own = reads.filter(|read| read.0 == value);
-                    own.any(|(_, read, _)| read.is_none() || half.is_none() || read == half)
-                })
-        })
+        let reads = self.operations.iter().flat_map(Operation::reads);
+        let reads = reads.map(|read| read.0);
+        let finals = self.finals.iter().map(|last| last.value);
+        let read: Vec<usize> = reads.chain(finals).collect();
+        (0..self.values.len()).all(|value| read.contains(&value))
     }
 
     /// Returns the most iterations after which a value is read.

@@ -260,16 +260,9 @@ impl Slots {
         Self((0..block.values.len()).map(place).collect())
     }
 
-    /// Writes what the places hold before the first iteration: the values that the block gives, and of those that
-    /// registers get behind the last iteration what these have.
+    /// Writes what the places hold before the first iteration: the values that the block gives.
     fn begin(&self, block: &Block, text: &mut String) {
         let half = |half: Option<u8>| 8 * i64::from(half.unwrap_or(0));
-        for last in &block.finals {
-            let from = REGISTERS + QUAD * i64::from(last.quad) + half(last.half);
-            if block.furthest(last.value) == 0 && block.iterations == 0 {
-                copy(from, self.value(last.value, 0), last.half.is_none(), text);
-            }
-        }
         for (number, (value, back, initial)) in block.initial.iter().enumerate() {
             let from = match initial {
                 Initial::Register { quad, half: own } => {
