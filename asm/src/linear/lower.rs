@@ -133,12 +133,11 @@ pub(super) struct Lowering {
 
 impl Lowering {
     fn new(block: &LinearBlock, rows: &[ChosenRow], free: BlockRegisters) -> Self {
-        let mut dataflow = match block.hint {
+        let dataflow = match block.hint {
             PlacementHint::Free => Dataflow::default(),
             PlacementHint::Written => Dataflow::in_order(),
             PlacementHint::Spread => Dataflow::evenly(),
         };
-        dataflow.spare = block.spare as usize;
         Self {
             lowered: LoweredBlock {
                 dataflow,

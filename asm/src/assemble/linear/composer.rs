@@ -223,7 +223,8 @@ impl Composer<'_> {
         let mut lowered = self.lower(KeptValues::Copies)?;
         // The search begins at the interval that the block asks for.
         let least = lowered.dataflow.least_interval(self.machine);
-        lowered.dataflow.spare = self.block.least_interval.saturating_sub(least) as usize;
+        let asked = self.block.least_interval.saturating_sub(least);
+        lowered.dataflow.spare = asked.max(self.block.spare) as usize;
         let free = FreeRegisters::new(lowered.free.pairs);
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
