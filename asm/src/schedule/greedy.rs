@@ -138,7 +138,9 @@ impl Attempt<'_> {
         held: bool,
     ) -> Option<()> {
         let ops = &self.body.ops;
-        let deadline = self.deadlines(sources);
+        // A value that is only copied is loaded at time 0.
+        let due = |deadline: i64| if deadline == i64::MAX { 0 } else { deadline };
+        let deadline: Vec<i64> = self.deadlines(sources).into_iter().map(due).collect();
         // A load that is not placed counts by its deadline: its readers are not ready before.
         let known = |op: usize| self.at[op].unwrap_or(deadline[op]);
         let ready = |op: usize| {

@@ -137,6 +137,11 @@ fn place(program: &Program, label: &str) -> usize {
 
 /// Checks a block on a machine.
 fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw> {
+    let checked = std::panic::catch_unwind(|| try_block(block, machine, seed));
+    checked.unwrap_or_else(|_| Err(Flaw::Refused("it panics".to_owned())))
+}
+
+fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw> {
     let mut drawn = Drawn {
         blocks: 1,
         operations: block.operations.len(),
