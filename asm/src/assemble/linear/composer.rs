@@ -228,7 +228,7 @@ impl Composer<'_> {
         let free = FreeRegisters::new(lowered.free.pairs);
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
-        // Where the count is not known, it has to fit the number of copies.
+        // A count that is not known has to fit the number of copies.
         let counted = matches!(iterations, Iterations::Unknown { .. });
         let kept = self.search(dataflow, &(request, true), || match self.block.hint {
             _ if counted => {

@@ -1,4 +1,4 @@
-//! Tests of hostile linear blocks: each gives an error or words after bounded work, no panic.
+//! Tests that hostile linear blocks give errors or words, and no panic.
 
 use crate::{Options, Source, assemble};
 use cp2_machine::Machine;

@@ -610,7 +610,7 @@ impl Drawing<'_> {
     fn keep(&mut self) {
         for quad in self.block.registers.clone() {
             let value = self.random.below(self.block.values.len());
-            // What a register gets is not said where no iteration computes it and no value before the first is given.
+            // The value of a register is not said where no iteration computes it and none before the first is given.
             let given = self.block.iterations > 0 || self.block.furthest(value) > 0;
             let Some(own) = self.block.values.get_mut(value).filter(|_| given) else {
                 continue;
