@@ -55,11 +55,18 @@ impl Assembler<'_> {
         context: &Context<'_>,
     ) -> Result<(), Fail> {
         self.names.note();
-        if self.linear_directive(name, at, args, context)? {
+        // An empty list of operands has no position; the directive's is used.
+        let placed = |mut fail: Fail| {
+            if fail.0.at == Span::START {
+                fail.0.at = at.after();
+            }
+            fail
+        };
+        let linear = self.linear_directive(name, at, args, context);
+        if linear.map_err(placed)? {
             return Ok(());
         }
         let mut p = Parser::new(args, &self.names, context.scope);
-        // An empty list of operands has no position; the directive's is used.
         let nothing = |fail: Fail| {
             if args.is_empty() {
                 Fail::new(fail.0.problem, at.after())

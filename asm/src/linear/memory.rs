@@ -5,6 +5,7 @@
 
 use super::block::{BlockCount, BlockOperand, BlockStep, LinearBlock, PointerOrigin};
 use super::widths::ChosenRow;
+use crate::diag::{Fail, Problem};
 use crate::isa::Kind;
 
 /// Two accesses that keep their order: `after` of an iteration `distance` later comes after `before`.
@@ -30,6 +31,47 @@ struct MemoryAccess {
 }
 
 impl LinearBlock {
+    /// Refuses steps by which no access through the pointer can go on.
+    pub(crate) fn check_steps(&self, rows: &[ChosenRow]) -> Result<(), Fail> {
+        /// Number of accesses that a step goes over at most.
+        const REACH: i64 = 1 << 11;
+        for (own, chosen) in self.operations.iter().zip(rows) {
+            let operands = chosen.row.form.operands().iter().zip(&own.operands);
+            for (o, (operand, at)) in operands {
+                let (Kind::Mem { align, .. }, &BlockOperand::Address { pointer, .. }) =
+                    (o.kind, operand)
+                else {
+                    continue;
+                };
+                let Some(pointer) = self.pointers.get(pointer) else {
+                    continue;
+                };
+                let BlockStep::Bytes(step) = pointer.step else {
+                    continue;
+                };
+                let (align, what) = (i64::from(align), format!("the step of `{}`", pointer.name));
+                let problem = if step % align != 0 {
+                    Problem::Misaligned {
+                        what,
+                        value: step,
+                        multiple: align,
+                    }
+                } else if !(-REACH..REACH).contains(&(step / 16)) {
+                    Problem::OutOfRange {
+                        what,
+                        value: step,
+                        least: -REACH * 16,
+                        most: (REACH - 1) * 16,
+                    }
+                } else {
+                    continue;
+                };
+                return Err(Fail::new(problem, pointer.at).related(*at, "an access is here"));
+            }
+        }
+        Ok(())
+    }
+
     /// Lists the accesses that must keep their order.
     pub(super) fn order_memory(&self, rows: &[ChosenRow]) -> Vec<MemoryOrder> {
         let accesses: Vec<MemoryAccess> = self

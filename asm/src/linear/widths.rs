@@ -85,7 +85,8 @@ impl LinearBlock {
         if found.iter().any(wide) {
             found.retain(wide);
         }
-        if found.is_empty() {
+        let takes_quads = |row: &Row| row.form.operands().iter().any(|o| o.kind == Kind::Quad);
+        if found.is_empty() && !rows().any(takes_quads) {
             // A load or a store is one access: its halves would lie at one place.
             let halves = rows().filter(|row| row.slot() == Slot::Arith && fits(row, true));
             found.extend(halves.map(|row| choose(row, true)));

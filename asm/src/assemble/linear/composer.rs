@@ -71,6 +71,13 @@ impl Assembler<'_> {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
         block.check_definitions()?;
+        if block.operations.is_empty() {
+            let problem = Problem::Expected {
+                wanted: "operations up to `.endlinear`".into(),
+                found: "none".into(),
+            };
+            return Err(Fail::new(problem, block.at));
+        }
         if self.options.check_registers {
             for (name, at) in block.list_unread() {
                 let name = name.to_string();
@@ -79,6 +86,7 @@ impl Assembler<'_> {
             }
         }
         let rows = block.find_widths()?;
+        block.check_steps(&rows)?;
         let free = self.find_free_registers(&block, machine.cp2.registers);
         let number = self.reports.len();
         let mut composer = Composer {

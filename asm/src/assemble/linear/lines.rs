@@ -110,9 +110,12 @@ impl Assembler<'_> {
                 let (of, of_at) = p.constant()?;
                 let phase = passed.to_f64() / of.to_f64();
                 if !(0.0..=1.0).contains(&phase) {
-                    let what = "the phase".to_owned();
-                    let why = "the first number of `.phase` is at least 0 and at most the second";
-                    return Err(Fail::new(Problem::Misplaced { what, why }, of_at));
+                    let problem = Problem::Expected {
+                        wanted: "a phase from 0 to 1: the first number is at most the second"
+                            .into(),
+                        found: format!("{passed} of {of}"),
+                    };
+                    return Err(Fail::new(problem, of_at));
                 }
                 block.phase = phase;
             }
@@ -310,6 +313,24 @@ fn source(
     }
     if let Some(index) = block.find_constant(&name.text) {
         return Ok(BlockOperand::Constant { index, half });
+    }
+    let value = block
+        .find_value(&name.text)
+        .and_then(|value| block.values.get(value));
+    if let Some(value) = value
+        && value.defined.iter().any(Option::is_some)
+    {
+        let name_of = name.text.to_string();
+        let problem = Problem::Uncomputed {
+            name: name_of,
+            half: true,
+        };
+        let place = value.defined.iter().flatten().next().copied();
+        let fail = Fail::new(problem, name.at);
+        return Err(match place {
+            Some(place) => fail.related(place, "the other half is computed here"),
+            None => fail,
+        });
     }
     match (Register::named(&name.text, names), half) {
         (Some(register), None) => return Ok(BlockOperand::Register(register)),

@@ -1,4 +1,4 @@
-; machine: small
+; machine: vm7
 ; Linear blocks whose lines can be read, but that are wrong as a whole.
 .program
         .linear never, 8                ; One half is computed, the other is not.
@@ -85,7 +85,7 @@
         .endlinear
         .linear registers, 8
         .pointer p = c4 by 16
-        .rept 17, i
+        .rept 33, i
         .const C[i] = 1.0*i
         ldq x[i], [p + 16*i]
         mul y[i], x[i], C[i]
@@ -99,21 +99,33 @@
         stq x[i], [p[i]]
         .endr
         .endlinear
-        .linear live, 8
+        .linear live, 8                 ; All are needed at once, twice.
         .pointer p = c4 by 16
-        .rept 20, i
+        .rept 40, i
         ldq x[i], [p + 16*i]
         .endr
-        .rept 20, i
-        add y[i], x[i], x[19 - i]
-        stq y[i], [p + 16*i]
+        mov s[0], x[0]
+        .rept 39, i
+        add s[i + 1], s[i], x[i + 1]
         .endr
+        mov t[0], s[39]
+        .rept 39, i
+        sub t[i + 1], t[i], x[39 - i]
+        .endr
+        stq t[39], [p]
         .endlinear
         .linear many, 4294967295
         .pointer p = c4 by 16
         ldq x, [p]
         stq x, [p]
         .endlinear
+        .linear needed, 8               ; A word behind the block reads what a register had before it.
+        .pointer p = c4 by 16
+        .free r0, r1
+        ldq x, [p]
+        stq x, [p]
+        .endlinear
+        stq q0, [a14]
         .linear empty, 8
         .endlinear
         .linear open, 8
