@@ -119,13 +119,6 @@
         ldq x, [p]
         stq x, [p]
         .endlinear
-        .linear needed, 8               ; A word behind the block reads what a register had before it.
-        .pointer p = c4 by 16
-        .free r0, r1
-        ldq x, [p]
-        stq x, [p]
-        .endlinear
-        stq q0, [a14]
         .linear empty, 8
         .endlinear
         .linear open, 8
