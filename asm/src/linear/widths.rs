@@ -46,7 +46,7 @@ impl LinearBlock {
                     (Some(_), width, kind) => kind == Kind::Pair && width != Some(ValueWidth::Pair),
                     (None, Some(ValueWidth::Quad), Kind::Pair) => halves,
                     (None, Some(ValueWidth::Quad), kind) => kind == Kind::Quad && !halves,
-                    (None, Some(ValueWidth::Pair), kind) => kind == Kind::Pair,
+                    (None, Some(ValueWidth::Pair), kind) => kind == Kind::Pair && !halves,
                     (None, None, kind) => matches!(kind, Kind::Pair | Kind::Quad),
                 }
             }
@@ -86,7 +86,12 @@ impl LinearBlock {
             found.retain(wide);
         }
         let takes_quads = |row: &Row| row.form.operands().iter().any(|o| o.kind == Kind::Quad);
-        if found.is_empty() && !rows().any(takes_quads) {
+        let form = operation.rows.first().map(|op| op.row().form.operands());
+        let mut operands = form.unwrap_or_default().iter().zip(&operation.operands);
+        let reads_values = operands
+            .any(|(o, (operand, _))| !o.role.writes() && matches!(operand, BlockOperand::Value(_)));
+        // A value of which nothing is known yet may be a pair or a quad.
+        if (found.is_empty() || reads_values) && !rows().any(takes_quads) {
             // A load or a store is one access: its halves would lie at one place.
             let halves = rows().filter(|row| row.slot() == Slot::Arith && fits(row, true));
             found.extend(halves.map(|row| choose(row, true)));

@@ -160,6 +160,18 @@ pub(super) fn parse_lines(
     Ok(words)
 }
 
+/// Returns true if a turn of a loop that begins at a time waits for what is pending.
+fn waits_in_turn(board: &Scoreboard, turn: &[Option<WordTiming>], now: u64) -> bool {
+    let mut board = board.clone();
+    let mut times = turn.iter().zip(now..);
+    times.any(|(word, now)| {
+        let Some(word) = word else { return false };
+        let (at, _) = board.earliest(word, now);
+        board.issue(word, at);
+        at > now
+    })
+}
+
 impl PlacedBlock {
     /// Parses the lines of a block that begins on an idle machine.
     pub(in crate::assemble) fn parse(
@@ -226,6 +238,8 @@ impl PlacedBlock {
         };
         // The word that began the hardware loop that is open.
         let mut opened = None;
+        // Words of a turn of that loop; none lets time pass.
+        let mut turn: Vec<Option<WordTiming>> = Vec::new();
         for (number, own) in words.iter().enumerate() {
             let mut word = Word::NOP;
             for selected in &own.insts {
@@ -243,12 +257,15 @@ impl PlacedBlock {
             }
             for _ in now..at {
                 placed.push(nop, own.place, None, opened.is_some());
+                turn.push(None);
             }
             board.issue(&timing, at);
+            turn.push(Some(timing));
             now = at + 1;
             placed.push(&own.insts, own.place, Some(own.line), opened.is_some());
             if own.opens {
                 opened = Some(number);
+                turn.clear();
                 now += placed.loop_setup;
             }
             if let Some(target) = &own.target {
@@ -257,8 +274,12 @@ impl PlacedBlock {
             }
             if own.closes {
                 opened = None;
-                while own.one_by_one && board.settled() > now {
+                let back = placed.loop_back;
+                while own.one_by_one
+                    && (board.settled() > now || waits_in_turn(&board, &turn, now + back))
+                {
                     placed.push(nop, own.place, None, true);
+                    turn.push(None);
                     now += 1;
                 }
             }

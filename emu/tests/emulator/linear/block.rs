@@ -246,9 +246,9 @@ impl Block {
         }
         let reads = self.operations.iter().flat_map(Operation::reads);
         let reads = reads.map(|read| read.0);
-        let reads: Vec<usize> = reads
-            .chain(self.finals.iter().map(|last| last.value))
-            .collect();
+        let initial = self.initial.iter().map(|own| own.0);
+        let finals = self.finals.iter().map(|last| last.value);
+        let reads: Vec<usize> = reads.chain(initial).chain(finals).collect();
         for index in (0..self.operations.len()).rev() {
             let own: Vec<usize> = self.operations[index].results().map(|own| own.0).collect();
             let computed = |value: &usize| {
@@ -256,7 +256,8 @@ impl Block {
                 self.operations.iter().filter(computing).count()
             };
             let unread = own.iter().all(|value| !reads.contains(value));
-            if unread && own.iter().all(|value| computed(value) == 1) {
+            let others = self.operations.len() > 1;
+            if others && unread && own.iter().all(|value| computed(value) == 1) {
                 change(&|block| {
                     block.operations.remove(index);
                 });

@@ -493,6 +493,10 @@ impl Drawing<'_> {
 
     /// Completes values of which one half is computed, and stores most of what nothing reads.
     fn finish(&mut self) {
+        if self.block.operations.is_empty() {
+            let result = self.result(false, false);
+            self.push(Op::Lii, vec![result, Operand::Number("-7".to_owned())]);
+        }
         while let Some(value) = self.half_open() {
             let half = u8::from(self.defined[value][0]);
             let Some(source) = self.pair() else {
