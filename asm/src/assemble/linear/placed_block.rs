@@ -118,6 +118,9 @@ pub(in crate::assemble) struct PlacedBlock {
 /// Cycles that pass before the words that begin hardware loops.
 type LoopDelays = HashMap<usize, u64>;
 
+/// Most cycles that pass at the end of a turn so that the next one does not wait.
+const MOST_PASSED_CYCLES: usize = 1024;
+
 /// Most times that a loop is begun later because one of its words would wait.
 const MOST_DELAYS: usize = 64;
 
@@ -275,9 +278,11 @@ impl PlacedBlock {
             if own.closes {
                 opened = None;
                 let back = placed.loop_back;
-                while own.one_by_one
-                    && (board.settled() > now || waits_in_turn(&board, &turn, now + back))
-                {
+                for _ in 0..MOST_PASSED_CYCLES {
+                    let waits = || waits_in_turn(&board, &turn, now + back);
+                    if !own.one_by_one || board.settled() <= now && !waits() {
+                        break;
+                    }
                     placed.push(nop, own.place, None, true);
                     turn.push(None);
                     now += 1;
@@ -381,14 +386,13 @@ fn parse_word(
         selected.scheduled = true;
         selected.at = at;
         selected.mnemonic_at = at;
-        for part in [
+        let parts = [
             &mut selected.value,
             &mut selected.target,
             &mut selected.offset,
-        ] {
-            if let Some((_, place)) = part {
-                *place = at;
-            }
+        ];
+        for (_, place) in parts.into_iter().flatten() {
+            *place = at;
         }
         insts.push(selected);
     }
