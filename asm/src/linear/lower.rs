@@ -105,6 +105,7 @@ pub(crate) fn lower(
     kept: KeptValues,
 ) -> Result<LoweredBlock, LackingRegisters> {
     let mut lowering = Lowering::new(block, rows, free);
+    lowering.lowered.dataflow.wait_for_loads();
     lowering.place_constants(block)?;
     lowering.place_pointers(block)?;
     let sequence = lowering.carry_values(block, kept)?;

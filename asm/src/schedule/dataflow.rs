@@ -174,6 +174,8 @@ pub struct Dataflow {
     pub(super) orders: Vec<IssueOrder>,
     /// Values that are read behind the last iteration: their registers are theirs to the end of it.
     pub(super) outputs: Vec<DataValue>,
+    /// True if stores never wait for loads: see [`Self::stores_after_loads`].
+    pub(super) waits_for_loads: bool,
     /// Cycles by which the interval is longer than the least, so that a chain at the end of an iteration
     /// finds room before the next iteration is half done.
     pub spare: usize,
@@ -299,7 +301,13 @@ impl Dataflow {
         }
         (&self.quads, &self.pointers, self.in_order, self.evenly).hash(hasher);
         (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
-        (&self.orders, &self.outputs, self.spare).hash(hasher);
+        (
+            &self.orders,
+            &self.outputs,
+            self.spare,
+            self.waits_for_loads,
+        )
+            .hash(hasher);
     }
 
     /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
@@ -308,18 +316,25 @@ impl Dataflow {
         !self.orders.is_empty() || self.ops.iter().any(earlier)
     }
 
-    /// Returns true if a store waits for a load alone: what places stores by arithmetic may place it too early.
-    pub(super) fn stores_loads(&self) -> bool {
-        let loaded = |operand: &DataOperand| {
-            let mut loads = self.ops.iter().filter(|op| op.is_load());
-            loads.any(|load| {
-                load.defs
-                    .iter()
-                    .any(|&def| super::placement::overlap(def, *operand))
+    /// Returns true if, in a placement, all stores come when what they store or overwrite has been loaded: what places
+    /// stores by arithmetic may place them too early. `cycles` are those of the operations.
+    pub(super) fn stores_after_loads(&self, cycles: &[u32], machine: &Machine) -> bool {
+        let loads = || self.ops.iter().zip(cycles).filter(|(op, _)| op.is_load());
+        let mut stores = self
+            .ops
+            .iter()
+            .zip(cycles)
+            .filter(|(op, _)| op.defs.is_empty());
+        stores.all(|(store, &at)| {
+            let operands = || store.uses.iter().chain(&store.after);
+            loads().all(|(load, &loaded)| {
+                let needs = operands().any(|&operand| {
+                    let mut defs = load.defs.iter();
+                    defs.any(|&def| super::placement::overlap(def, operand))
+                });
+                !needs || i64::from(at) >= i64::from(loaded) + load.latency(machine)
             })
-        };
-        let mut stores = self.ops.iter().filter(|op| op.defs.is_empty());
-        stores.any(|op| op.uses.iter().any(loaded) || op.after.iter().any(loaded))
+        })
     }
 
     /// Returns the index of the operation added last.
@@ -454,6 +469,11 @@ impl Dataflow {
             phase: self.phase,
             immediate,
         });
+    }
+
+    /// Lets no store wait for what it stores or overwrites to be loaded.
+    pub(crate) fn wait_for_loads(&mut self) {
+        self.waits_for_loads = true;
     }
 
     /// Sets the latency of the operation added last, in cycles, where it is not that of its class.
