@@ -251,6 +251,7 @@ mod tests {
                 machine: Some(machine),
                 check_registers: false,
                 include: Some(&include),
+                ..Options::default()
             };
             let text =
                 ".program\n.include \"made.s\"\nmovi a0, N\nadd r1, r2, r3\nadd r1, r1, r3\nstop\n";
