@@ -3,7 +3,7 @@
 //! The program is read from the first word to the last with the issue rule of the emulator. The result is
 //! exact where execution is a straight line from an idle machine. A loop's body is read a second time from
 //! its end, to account for results that are pending at the back edge. Behind an unconditional branch no
-//! result is pending.
+//! result is pending and no unit is busy.
 
 use super::state::Assembler;
 use crate::diag::{Fail, Problem};
@@ -69,7 +69,7 @@ impl Walk<'_> {
                 self.run(asm, pc, end, true);
                 pc = end;
             } else if ends_flow(&word.mem) {
-                self.now = self.now.max(self.board.settled());
+                self.board = Scoreboard::default();
             }
         }
     }

@@ -43,7 +43,9 @@ impl LinearBlock {
             BlockOperand::Value(used) => {
                 let width = self.values.get(used.value).and_then(|value| value.width);
                 match (used.half, width, kind) {
-                    (Some(_), width, kind) => kind == Kind::Pair && width != Some(ValueWidth::Pair),
+                    (Some(_), width, kind) => {
+                        kind == Kind::Pair && width != Some(ValueWidth::Pair) && !halves
+                    }
                     (None, Some(ValueWidth::Quad), Kind::Pair) => halves,
                     (None, Some(ValueWidth::Quad), kind) => kind == Kind::Quad && !halves,
                     (None, Some(ValueWidth::Pair), kind) => kind == Kind::Pair && !halves,

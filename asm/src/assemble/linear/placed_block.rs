@@ -5,7 +5,7 @@ use crate::assemble::state::{Assembler, Datum, Extent, Format, PendingWord};
 use crate::assemble::symbols::GLOBAL;
 use crate::diag::{Chain, Fail};
 use crate::expr::{Expr, Open, Value};
-use crate::isa::{RegSet, Slot, Word};
+use crate::isa::{Op, RegSet, Slot, Word};
 use crate::issue::{Scoreboard, WordTiming};
 use crate::program::SymbolKind;
 use crate::source::Span;
@@ -239,6 +239,8 @@ impl PlacedBlock {
             loop_setup: machine.cp2.loop_setup.0,
             loop_back: machine.cp2.loop_back.0,
         };
+        // The state where the hardware loop before has had no turn.
+        let mut skipped: Option<(Scoreboard, u64)> = None;
         // The word that began the hardware loop that is open.
         let mut opened = None;
         // Words of a turn of that loop; none lets time pass.
@@ -255,6 +257,16 @@ impl PlacedBlock {
             let delay = delays.and_then(|delays| delays.get(&number));
             let delayed = now + delay.copied().unwrap_or(0);
             let (at, wait) = board.earliest(&timing, delayed);
+            let at = match &mut skipped {
+                Some((board, clock)) if opened.is_none() => {
+                    let (issued, _) = board.earliest(&timing, *clock + (at - now));
+                    let wait = issued - *clock;
+                    board.issue(&timing, issued);
+                    *clock = issued + 1;
+                    now + wait
+                }
+                _ => at,
+            };
             if let (Some(opener), Some(_), true) = (opened, delays, wait.cycles > 0) {
                 return Err((opener, wait.cycles));
             }
@@ -269,6 +281,9 @@ impl PlacedBlock {
             if own.opens {
                 opened = Some(number);
                 turn.clear();
+                // A loop of a count in a register is left as by a branch if the count is 0.
+                let left = now + machine.cp2.branch_penalty.0;
+                skipped = (word.mem.op == Op::LoopX).then(|| (board.clone(), left));
                 now += placed.loop_setup;
             }
             if let Some(target) = &own.target {
