@@ -138,9 +138,13 @@ impl Attempt<'_> {
         held: bool,
     ) -> Option<()> {
         let ops = &self.body.ops;
-        // A value that is only copied is loaded at time 0.
-        let due = |deadline: i64| if deadline == i64::MAX { 0 } else { deadline };
-        let deadline: Vec<i64> = self.deadlines(sources).into_iter().map(due).collect();
+        // A value that is only copied is loaded at time 0. One that nothing reads is loaded last, near the others.
+        let mut deadline = self.deadlines(sources);
+        for &source in sources.iter().flatten() {
+            if deadline[source] == i64::MAX {
+                deadline[source] = 0;
+            }
+        }
         // A load that is not placed counts by its deadline: its readers are not ready before.
         let known = |op: usize| self.at[op].unwrap_or(deadline[op]);
         let ready = |op: usize| {
@@ -175,7 +179,11 @@ impl Attempt<'_> {
                 None => (i64::MIN, i64::MAX),
             };
             let t = if ops[op].is_load() {
-                let latest = time.min(most);
+                let latest = if time.min(most) == i64::MAX {
+                    0
+                } else {
+                    time.min(most)
+                };
                 let earliest = least.max(latest.saturating_sub(self.interval - 1));
                 self.place_memory((earliest..=latest).rev())?
             } else {
