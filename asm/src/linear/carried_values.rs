@@ -2,6 +2,7 @@
 
 use super::block::{BlockOperand, LinearBlock};
 use super::lower::{CarriedPlace, KeptValues, LackingRegisters, Lowering, fixed_operand};
+use super::memory::MemoryOrder;
 use crate::schedule::DataOperand;
 use crate::syntax::Register;
 use cp2_machine::Class;
@@ -27,6 +28,7 @@ impl Lowering {
         &mut self,
         block: &LinearBlock,
         kept: KeptValues,
+        orders: &[MemoryOrder],
     ) -> Result<Vec<usize>, LackingRegisters> {
         let distances = block.list_distances();
         let mut fixed = vec![false; block.values.len()];
@@ -42,7 +44,7 @@ impl Lowering {
                 continue;
             }
             *entry = true;
-            match block.sort_operations(&fixed) {
+            match block.sort_operations(&fixed, orders) {
                 Some(sorted) => {
                     sequence = sorted;
                     taken.push(last.register);
@@ -166,8 +168,13 @@ impl LinearBlock {
     }
 
     /// Returns an order of the operations in which all that read a fixed value of the iteration before come before the
-    /// one that computes it; none if there is no such order. It is the order of the text as far as possible.
-    pub(super) fn sort_operations(&self, fixed: &[bool]) -> Option<Vec<usize>> {
+    /// one that computes it, and accesses keep theirs; none if there is no such order. It is the order of the text as
+    /// far as possible.
+    pub(super) fn sort_operations(
+        &self,
+        fixed: &[bool],
+        orders: &[MemoryOrder],
+    ) -> Option<Vec<usize>> {
         let count = self.operations.len();
         let mut writers: Vec<Vec<usize>> = vec![Vec::new(); self.values.len()];
         let uses = |index: usize| {
@@ -218,6 +225,9 @@ impl LinearBlock {
                     }
                 }
             }
+        }
+        for order in orders.iter().filter(|order| order.distance == 0) {
+            edge(order.before, order.after);
         }
         let mut ready: std::collections::BTreeSet<usize> = (0..count)
             .filter(|&index| waits.get(index) == Some(&0))

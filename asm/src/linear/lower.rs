@@ -108,13 +108,14 @@ pub(crate) fn lower(
     lowering.lowered.dataflow.wait_for_loads();
     lowering.place_constants(block)?;
     lowering.place_pointers(block)?;
-    let sequence = lowering.carry_values(block, kept)?;
+    let orders = block.order_memory(rows);
+    let sequence = lowering.carry_values(block, kept, &orders)?;
     for index in sequence {
         if let (Some(operation), Some(chosen)) = (block.operations.get(index), rows.get(index)) {
             lowering.add_operation(block, (index, operation), chosen);
         }
     }
-    for order in block.order_memory(rows) {
+    for order in orders {
         lowering.keep_order(order);
     }
     lowering.move_values_on(block);

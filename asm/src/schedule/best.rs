@@ -110,8 +110,15 @@ impl ScheduleSearch<'_> {
     fn run(&mut self) -> Result<ModuloSchedule, Unschedulable> {
         let least = self.report.bound.cycles.max(self.request.least_interval);
         let mut tried = least;
-        if self.report.contradiction.is_none() && !self.body.ops.is_empty() {
-            for interval in self.intervals(least) {
+        let orderly = self.report.contradiction.is_none() && !self.body.ops.is_empty();
+        // Values of earlier iterations may need more copies than there are iterations.
+        let most = self.request.most_copies.max(1);
+        let known = matches!(self.request.iterations, Iterations::Known(_));
+        let more = known && self.unrolls.last().is_some_and(|&last| last < most);
+        let more = more.then(|| (1..=most).collect());
+        for unrolls in [Some(self.unrolls.clone()), more].into_iter().flatten() {
+            self.unrolls = unrolls;
+            for interval in self.intervals(least).take_while(|_| orderly) {
                 tried = interval;
                 if let Some(candidate) = self.try_interval(interval) {
                     return Ok(self.finish(interval, candidate));

@@ -193,6 +193,15 @@ impl Dataflow {
         }
     }
 
+    /// Returns the body without an order in which its arithmetic is issued.
+    pub(crate) fn without_order(&self) -> Self {
+        Self {
+            in_order: false,
+            evenly: false,
+            ..self.clone()
+        }
+    }
+
     /// Creates a body whose arithmetic is issued in the order given and whose loads and stores are placed
     /// together, for long chains with as many loads and stores as arithmetic.
     pub fn evenly() -> Self {

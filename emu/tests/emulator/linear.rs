@@ -161,6 +161,13 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     let assembly = match assembled(&written, machine) {
         Err(Flaw::Refused(text)) if is_refusal(&text) => {
             drawn.unschedulable = 1;
+            if std::env::var_os("REFUSED").is_some() {
+                let first = text.lines().next().unwrap_or_default();
+                println!("REFUSED {:?} {:?} {first}", block.hint, block.count);
+                if block.operations.len() < 7 {
+                    println!("{} {:?}", write::write_linear(block), machine.cp2.latency);
+                }
+            }
             return Ok(drawn);
         }
         other => other?,

@@ -238,18 +238,23 @@ impl Composer<'_> {
         let dataflow = &lowered.dataflow;
         // A count that is not known has to fit the number of copies.
         let counted = matches!(iterations, Iterations::Unknown { .. });
-        let kept = self.search(dataflow, &(request, true), || match self.block.hint {
-            _ if counted => {
-                let (found, report) = dataflow.schedule_best(self.machine, &request);
-                (found, Some(report))
+        let hinted = self.block.hint != PlacementHint::Free;
+        let kept = self.search(dataflow, &(request, true), || {
+            let (found, report) = match hinted && !counted {
+                true => (dataflow.schedule_or_stretch(self.machine, free), None),
+                false => {
+                    let (found, report) = dataflow.schedule_best(self.machine, &request);
+                    (found, Some(report))
+                }
+            };
+            if found.is_ok() || !hinted {
+                return (found, report);
             }
-            PlacementHint::Free => {
-                let (found, report) = dataflow.schedule_best(self.machine, &request);
-                (found, Some(report))
-            }
-            PlacementHint::Written | PlacementHint::Spread => {
-                (dataflow.schedule_or_stretch(self.machine, free), None)
-            }
+            // The order of the text may be none that loads and stores can keep.
+            let (found, report) = dataflow
+                .without_order()
+                .schedule_best(self.machine, &request);
+            (found, Some(report))
         });
         self.take_schedule(lowered, &kept)
     }
