@@ -99,6 +99,19 @@ pub(crate) struct BlockOperation {
     pub(crate) phase: f64,
 }
 
+impl BlockOperation {
+    /// Lists the values of the operation, each with true if it is a result.
+    pub(crate) fn list_values(&self) -> impl Iterator<Item = (ValueUse, bool)> {
+        // Results stand at the same places in all rows.
+        let form = self.rows.first().map(|op| op.row().form.operands());
+        let operands = form.unwrap_or_default().iter().zip(&self.operands);
+        operands.filter_map(|(o, (operand, _))| match operand {
+            BlockOperand::Value(used) => Some((*used, o.role.writes())),
+            _ => None,
+        })
+    }
+}
+
 /// A constant: the words of a quad.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockConstant {
@@ -283,14 +296,21 @@ impl LinearBlock {
     /// Returns how many iterations before its own a value is read at most, for every value.
     pub(crate) fn list_distances(&self) -> Vec<u32> {
         let mut distances = vec![0; self.values.len()];
-        for (operand, _) in self.operations.iter().flat_map(|own| &own.operands) {
-            if let BlockOperand::Value(used) = operand
-                && let Some(distance) = distances.get_mut(used.value)
-            {
+        for (used, _) in self.operations.iter().flat_map(BlockOperation::list_values) {
+            if let Some(distance) = distances.get_mut(used.value) {
                 *distance = used.distance.max(*distance);
             }
         }
         distances
+    }
+
+    /// Lists the registers that operations name: they have one value in all iterations.
+    pub(crate) fn list_invariants(&self) -> impl Iterator<Item = Register> {
+        let operands = self.operations.iter().flat_map(|own| &own.operands);
+        operands.filter_map(|(operand, _)| match operand {
+            BlockOperand::Register(register) => Some(*register),
+            _ => None,
+        })
     }
 
     /// Lists the values that no operation reads and no register gets, with the places where they are named first.
@@ -301,15 +321,13 @@ impl LinearBlock {
                 *entry = true;
             }
         };
-        for operation in &self.operations {
-            let form = operation.rows.first().map(|op| op.row().form.operands());
-            for (o, (operand, _)) in form.unwrap_or_default().iter().zip(&operation.operands) {
-                if let BlockOperand::Value(used) = operand
-                    && !o.role.writes()
-                {
-                    mark(used.value);
-                }
-            }
+        for (used, _) in self
+            .operations
+            .iter()
+            .flat_map(BlockOperation::list_values)
+            .filter(|(_, written)| !written)
+        {
+            mark(used.value);
         }
         for own in &self.finals {
             mark(own.value);

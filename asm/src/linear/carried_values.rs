@@ -1,6 +1,6 @@
 //! How values of earlier iterations are kept: in copies, in one register, by moves.
 
-use super::block::{BlockOperand, LinearBlock};
+use super::block::LinearBlock;
 use super::lower::{CarriedPlace, KeptValues, LackingRegisters, Lowering, fixed_operand};
 use super::memory::MemoryOrder;
 use crate::schedule::DataOperand;
@@ -136,12 +136,7 @@ impl Lowering {
     }
 
     /// Returns the place of a value so many iterations before the first, or in the last.
-    pub(super) fn place_of(
-        &mut self,
-        block: &LinearBlock,
-        value: usize,
-        distance: u32,
-    ) -> CarriedPlace {
+    fn place_of(&mut self, block: &LinearBlock, value: usize, distance: u32) -> CarriedPlace {
         match self.carried.get(value) {
             Some(&CarriedBy::Fixed(register)) => return CarriedPlace::Register(register),
             Some(CarriedBy::Moves(registers)) => {
@@ -158,46 +153,19 @@ impl Lowering {
 
 impl LinearBlock {
     /// Returns true if an operation names a register, or part of it, as invariant.
-    pub(super) fn names_register(&self, register: Register) -> bool {
-        let operands = self.operations.iter().flat_map(|own| &own.operands);
-        let mut named = operands.filter_map(|(operand, _)| match operand {
-            BlockOperand::Register(own) => Some(*own),
-            _ => None,
-        });
+    fn names_register(&self, register: Register) -> bool {
+        let mut named = self.list_invariants();
         named.any(|own| !(own.regs() & register.regs()).is_empty())
     }
 
     /// Returns an order of the operations in which all that read a fixed value of the iteration before come before the
     /// one that computes it, and accesses keep theirs; none if there is no such order. It is the order of the text as
     /// far as possible.
-    pub(super) fn sort_operations(
-        &self,
-        fixed: &[bool],
-        orders: &[MemoryOrder],
-    ) -> Option<Vec<usize>> {
+    fn sort_operations(&self, fixed: &[bool], orders: &[MemoryOrder]) -> Option<Vec<usize>> {
         let count = self.operations.len();
         let mut writers: Vec<Vec<usize>> = vec![Vec::new(); self.values.len()];
-        let uses = |index: usize| {
-            let operands = self.operations.get(index).map(|own| &own.operands);
-            operands
-                .into_iter()
-                .flatten()
-                .filter_map(|(operand, _)| match operand {
-                    BlockOperand::Value(used) => Some(*used),
-                    _ => None,
-                })
-        };
-        let results = |index: usize| {
-            let own = self.operations.get(index);
-            let row = own.and_then(|own| own.rows.first()).map(|op| op.row());
-            let written = row.map_or(0, |row| {
-                let operands = row.form.operands();
-                operands.iter().filter(|o| o.role.writes()).count()
-            });
-            uses(index).take(written)
-        };
-        for index in 0..count {
-            for used in results(index) {
+        for (index, operation) in self.operations.iter().enumerate() {
+            for (used, _) in operation.list_values().filter(|(_, written)| *written) {
                 if let Some(own) = writers.get_mut(used.value) {
                     own.push(index);
                 }
@@ -213,9 +181,8 @@ impl LinearBlock {
                 *waits += 1;
             }
         };
-        for reader in 0..count {
-            let written = results(reader).count();
-            for used in uses(reader).skip(written) {
+        for (reader, operation) in self.operations.iter().enumerate() {
+            for (used, _) in operation.list_values().filter(|(_, written)| !written) {
                 let fixed = fixed.get(used.value) == Some(&true);
                 for &writer in writers.get(used.value).into_iter().flatten() {
                     match used.distance {

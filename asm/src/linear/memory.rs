@@ -3,10 +3,11 @@
 //! Accesses through pointers from one register or label with one step are compared exactly, across iterations. Other
 //! pointers keep the order of the text, unless the block says that they are apart.
 
-use super::block::{BlockCount, BlockOperand, BlockStep, LinearBlock, PointerOrigin};
+use super::block::{BlockCount, BlockOperand, BlockPointer, BlockStep, LinearBlock, PointerOrigin};
 use super::widths::ChosenRow;
 use crate::diag::{Fail, Problem};
 use crate::isa::Kind;
+use crate::source::Span;
 
 /// Two accesses that keep their order: `after` of an iteration `distance` later comes after `before`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,13 +22,17 @@ pub(crate) struct MemoryOrder {
 
 /// An access to memory.
 #[derive(Clone, Copy, Debug)]
-struct MemoryAccess {
+pub(super) struct MemoryAccess {
     operation: usize,
-    pointer: usize,
-    /// Bytes from the pointer's base in the first iteration.
-    place: i64,
+    pub(super) pointer: usize,
+    /// Bytes from the pointer.
+    pub(super) offset: i64,
     bytes: i64,
+    /// Bytes of which the place is a multiple.
+    pub(super) align: i64,
     stores: bool,
+    /// Source position of the operand.
+    at: Span,
 }
 
 impl LinearBlock {
@@ -35,69 +40,63 @@ impl LinearBlock {
     pub(crate) fn check_steps(&self, rows: &[ChosenRow]) -> Result<(), Fail> {
         /// Number of accesses that a step goes over at most.
         const REACH: i64 = 1 << 11;
-        for (own, chosen) in self.operations.iter().zip(rows) {
-            let operands = chosen.row.form.operands().iter().zip(&own.operands);
-            for (o, (operand, at)) in operands {
-                let (Kind::Mem { align, .. }, &BlockOperand::Address { pointer, .. }) =
-                    (o.kind, operand)
-                else {
-                    continue;
-                };
-                let Some(pointer) = self.pointers.get(pointer) else {
-                    continue;
-                };
-                let BlockStep::Bytes(step) = pointer.step else {
-                    continue;
-                };
-                let (align, what) = (i64::from(align), format!("the step of `{}`", pointer.name));
-                let problem = if step % align != 0 {
-                    Problem::Misaligned {
-                        what,
-                        value: step,
-                        multiple: align,
-                    }
-                } else if !(-REACH..REACH).contains(&(step / 16)) {
-                    Problem::OutOfRange {
-                        what,
-                        value: step,
-                        least: -REACH * 16,
-                        most: (REACH - 1) * 16,
-                    }
-                } else {
-                    continue;
-                };
-                return Err(Fail::new(problem, pointer.at).related(*at, "an access is here"));
-            }
+        for access in self.list_accesses(rows) {
+            let Some(pointer) = self.pointers.get(access.pointer) else {
+                continue;
+            };
+            let BlockStep::Bytes(step) = pointer.step else {
+                continue;
+            };
+            let (align, what) = (access.align, format!("the step of `{}`", pointer.name));
+            let problem = if step % align != 0 {
+                Problem::Misaligned {
+                    what,
+                    value: step,
+                    multiple: align,
+                }
+            } else if !(-REACH..REACH).contains(&(step / 16)) {
+                Problem::OutOfRange {
+                    what,
+                    value: step,
+                    least: -REACH * 16,
+                    most: (REACH - 1) * 16,
+                }
+            } else {
+                continue;
+            };
+            return Err(Fail::new(problem, pointer.at).related(access.at, "an access is here"));
         }
         Ok(())
     }
 
+    /// Lists the accesses of an iteration.
+    pub(super) fn list_accesses(&self, rows: &[ChosenRow]) -> Vec<MemoryAccess> {
+        let operations = self.operations.iter().zip(rows).enumerate();
+        let accesses = operations.filter_map(|(operation, (own, chosen))| {
+            let operands = chosen.row.form.operands();
+            let stores = !operands.iter().any(|o| o.role.writes());
+            let mut places = operands.iter().zip(&own.operands);
+            places.find_map(|(o, (operand, at))| match (o.kind, operand) {
+                (Kind::Mem { bytes, align }, &BlockOperand::Address { pointer, offset }) => {
+                    Some(MemoryAccess {
+                        operation,
+                        pointer,
+                        offset,
+                        bytes: i64::from(bytes),
+                        align: i64::from(align),
+                        stores,
+                        at: *at,
+                    })
+                }
+                _ => None,
+            })
+        });
+        accesses.collect()
+    }
+
     /// Lists the accesses that must keep their order.
     pub(super) fn order_memory(&self, rows: &[ChosenRow]) -> Vec<MemoryOrder> {
-        let accesses: Vec<MemoryAccess> = self
-            .operations
-            .iter()
-            .zip(rows)
-            .enumerate()
-            .filter_map(|(operation, (own, chosen))| {
-                let operands = chosen.row.form.operands();
-                let stores = !operands.iter().any(|o| o.role.writes());
-                let mut places = operands.iter().zip(&own.operands);
-                places.find_map(|(o, (operand, _))| match (o.kind, operand) {
-                    (Kind::Mem { bytes, .. }, &BlockOperand::Address { pointer, offset }) => {
-                        let base = self.pointers.get(pointer)?.bytes;
-                        Some(MemoryAccess {
-                            operation,
-                            pointer,
-                            place: base.saturating_add(offset),
-                            bytes: i64::from(bytes),
-                            stores,
-                        })
-                    }
-                    _ => None,
-                })
-            })
-            .collect();
+        let accesses = self.list_accesses(rows);
         let mut orders = Vec::new();
         for (index, first) in accesses.iter().enumerate() {
             for second in accesses.get(index + 1..).unwrap_or_default() {
@@ -138,9 +137,12 @@ impl LinearBlock {
             _ => false,
         };
         if same_base && a.step == b.step {
-            let address = |own: &super::BlockPointer, access: &MemoryAccess| match own.base {
-                PointerOrigin::Address(address) => address.saturating_add(access.place),
-                PointerOrigin::Register(_) => access.place,
+            let address = |own: &BlockPointer, access: &MemoryAccess| {
+                let place = own.bytes.saturating_add(access.offset);
+                match own.base {
+                    PointerOrigin::Address(address) => address.saturating_add(place),
+                    PointerOrigin::Register(_) => place,
+                }
             };
             let places = [address(a, first), address(b, second)];
             let bytes = [first.bytes, second.bytes];

@@ -1,8 +1,7 @@
 //! Address registers of a block's pointers.
 
-use super::block::{BlockOperand, LinearBlock};
+use super::block::LinearBlock;
 use super::widths::ChosenRow;
-use crate::isa::Kind;
 use crate::schedule::DataPointer;
 
 /// The address registers of a pointer: one for each remainder of its offsets by the largest of its accesses.
@@ -23,26 +22,15 @@ impl PointerRegisters {
             found: Vec::new(),
         };
         let mut all = vec![none; block.pointers.len()];
-        let operations = block.operations.iter().zip(rows);
-        let accesses: Vec<(usize, i64, i64)> = operations
-            .flat_map(|(own, chosen)| {
-                let operands = chosen.row.form.operands().iter().zip(&own.operands);
-                operands.filter_map(|(o, (operand, _))| match (o.kind, operand) {
-                    (Kind::Mem { align, .. }, &BlockOperand::Address { pointer, offset }) => {
-                        Some((pointer, offset, i64::from(align)))
-                    }
-                    _ => None,
-                })
-            })
-            .collect();
-        for &(pointer, _, align) in &accesses {
-            if let Some(own) = all.get_mut(pointer) {
-                own.unit = own.unit.max(align);
+        let accesses = block.list_accesses(rows);
+        for access in &accesses {
+            if let Some(own) = all.get_mut(access.pointer) {
+                own.unit = own.unit.max(access.align);
             }
         }
-        for &(pointer, offset, _) in &accesses {
-            if let Some(own) = all.get_mut(pointer) {
-                let place = offset.rem_euclid(own.unit);
+        for access in &accesses {
+            if let Some(own) = all.get_mut(access.pointer) {
+                let place = access.offset.rem_euclid(own.unit);
                 if !own.found.iter().any(|&(other, _)| other == place) {
                     own.found.push((place, None));
                 }

@@ -28,6 +28,7 @@ const FEWER_STARTS: u32 = 4;
 const STRETCH_DIVISOR: u32 = 16;
 /// Cycles of the longest interval that is tried: loops of more words fit no program memory.
 const LONGEST_INTERVAL_CYCLES: u32 = 1 << 13;
+
 impl Dataflow {
     /// Finds the schedule of the least interval, of these the one with the fewest copies of values, of these
     /// the shortest; and reports what bounds it and what was tried.
@@ -39,20 +40,7 @@ impl Dataflow {
         machine: &Machine,
         request: &ScheduleRequest,
     ) -> (Result<ModuloSchedule, Unschedulable>, ScheduleReport) {
-        let graph = DependenceGraph::new(self, machine);
-        let bound = ScheduleBound::new(self, machine, &graph);
-        let mut search = ScheduleSearch {
-            body: self,
-            machine,
-            request,
-            unrolls: request.unrolls(),
-            report: ScheduleReport {
-                bound,
-                contradiction: graph.find_contradiction(),
-                refused: Vec::new(),
-            },
-            graph,
-        };
+        let mut search = ScheduleSearch::new(self, machine, request);
         let found = search.run();
         (found, search.report)
     }
@@ -69,20 +57,7 @@ impl Dataflow {
             most_copies: 1,
             ..ScheduleRequest::new(free, Iterations::Known(1))
         };
-        let graph = DependenceGraph::new(self, machine);
-        let bound = ScheduleBound::new(self, machine, &graph);
-        let mut search = ScheduleSearch {
-            body: self,
-            machine,
-            request: &request,
-            unrolls: vec![1],
-            report: ScheduleReport {
-                bound,
-                contradiction: graph.find_contradiction(),
-                refused: Vec::new(),
-            },
-            graph,
-        };
+        let mut search = ScheduleSearch::new(self, machine, &request);
         let found = search.run_straight();
         (found, search.report)
     }
@@ -106,9 +81,25 @@ struct PlacementCandidate {
     live: u32,
 }
 
-impl ScheduleSearch<'_> {
+impl<'a> ScheduleSearch<'a> {
+    fn new(body: &'a Dataflow, machine: &'a Machine, request: &'a ScheduleRequest) -> Self {
+        let graph = DependenceGraph::new(body, machine);
+        Self {
+            body,
+            machine,
+            request,
+            unrolls: request.unrolls(),
+            report: ScheduleReport {
+                bound: ScheduleBound::new(body, machine, &graph),
+                contradiction: graph.find_contradiction(),
+                refused: Vec::new(),
+            },
+            graph,
+        }
+    }
+
     fn run(&mut self) -> Result<ModuloSchedule, Unschedulable> {
-        let least = self.report.bound.cycles.max(self.request.least_interval);
+        let least = self.report.bound.cycles;
         let mut tried = least;
         let orderly = self.report.contradiction.is_none() && !self.body.ops.is_empty();
         // Values of earlier iterations may need more copies than there are iterations.

@@ -353,18 +353,7 @@ impl Dataflow {
 
     /// Adds an operation of the arithmetic slot: results and operands in the order of the assembly.
     pub fn op(&mut self, name: &'static str, defs: &[DataOperand], uses: &[DataOperand]) {
-        self.ops.push(Op {
-            name,
-            class: class(name),
-            own_latency: None,
-            defs: defs.to_vec(),
-            uses: uses.to_vec(),
-            distances: vec![0; uses.len()],
-            after: Vec::new(),
-            access: None,
-            phase: self.phase,
-            immediate: None,
-        });
+        self.operation((name, class(name)), defs, uses, None);
     }
 
     /// Adds an operation that computes a whole quad; returns the quad.
@@ -519,18 +508,10 @@ impl Dataflow {
             pointer: pointer.0,
             offset,
         };
-        self.ops.push(Op {
-            name,
-            class,
-            own_latency: None,
-            defs: defs.to_vec(),
-            uses: uses.to_vec(),
-            distances: vec![0; uses.len()],
-            after: Vec::new(),
-            access: Some(access),
-            phase: self.phase,
-            immediate: None,
-        });
+        self.operation((name, class), defs, uses, None);
+        if let Some(op) = self.ops.last_mut() {
+            op.access = Some(access);
+        }
     }
 
     /// Counts the operations of the arithmetic slot.

@@ -13,13 +13,10 @@ pub enum Iterations {
     /// So many.
     Known(u64),
     /// A number that a register holds.
-    Unknown {
-        /// The least number that it may be.
-        at_least: u64,
-        /// A number that it is a multiple of: registers may repeat after a divisor of it only. 0 where the loop has a
-        /// remainder of its own, so that registers may repeat after any number of iterations.
-        multiple_of: u64,
-    },
+    ///
+    /// Its turns are counted by shifts, so registers repeat after a power of two of iterations; the loop has words of
+    /// its own for a remainder.
+    Unknown,
 }
 
 /// The registers and the copies that a schedule may take.
@@ -31,8 +28,6 @@ pub struct ScheduleRequest {
     pub iterations: Iterations,
     /// Most iterations after which registers repeat: the words of the loop are as many intervals.
     pub most_copies: u32,
-    /// Interval to begin at, if it is longer than the bound.
-    pub least_interval: u32,
 }
 
 impl ScheduleRequest {
@@ -43,7 +38,6 @@ impl ScheduleRequest {
             free,
             iterations,
             most_copies: MOST_COPIES,
-            least_interval: 0,
         }
     }
 
@@ -51,11 +45,7 @@ impl ScheduleRequest {
     pub(super) fn unrolls(&self) -> Vec<u32> {
         let allowed = |&unroll: &u32| match self.iterations {
             Iterations::Known(count) => unroll == 1 || u64::from(unroll) <= count,
-            // The number of turns is counted by shifts.
-            Iterations::Unknown { multiple_of, .. } => {
-                unroll.is_power_of_two()
-                    && (multiple_of == 0 || multiple_of.is_multiple_of(u64::from(unroll)))
-            }
+            Iterations::Unknown => unroll.is_power_of_two(),
         };
         (1..=self.most_copies.max(1)).filter(allowed).collect()
     }

@@ -24,10 +24,7 @@ impl Composer<'_> {
         if lowered.constants.is_empty() && !lowered.initial.iter().any(numbers) {
             return Ok(());
         }
-        let address = self.table_register(lowered)?;
-        let table = WordSymbol::Immediate(self.label.clone());
-        let load = format!("movi a{address}, 0");
-        lines.push(BlockLine::with_symbol(load, self.place(), table));
+        let address = self.point_at_table(lines, lowered)?;
         for &(quad, constant) in &lowered.constants {
             let constant = self.block.constants.get(constant);
             let row = self.enter_row(constant.map_or([0; 4], |constant| constant.words));
@@ -38,8 +35,21 @@ impl Composer<'_> {
         Ok(())
     }
 
+    /// Adds the word that lets a register point at the table; returns the register.
+    fn point_at_table(
+        &self,
+        lines: &mut Vec<BlockLine>,
+        lowered: &LoweredBlock,
+    ) -> Result<u8, Fail> {
+        let address = self.table_register(lowered)?;
+        let table = WordSymbol::Immediate(self.label.clone());
+        let text = format!("movi a{address}, 0");
+        lines.push(BlockLine::with_symbol(text, self.place(), table));
+        Ok(address)
+    }
+
     /// Returns the index of a row of the table, which is added if there is none like it.
-    pub(super) fn enter_row(&mut self, words: [u32; 4]) -> usize {
+    fn enter_row(&mut self, words: [u32; 4]) -> usize {
         if let Some(row) = self.table.iter().position(|own| *own == words) {
             return row;
         }
@@ -111,10 +121,7 @@ impl Composer<'_> {
         let operations = order_moves(&moves).into_iter();
         lines.extend(operations.map(|text| BlockLine::word(text, place)));
         if !loads.is_empty() {
-            let address = self.table_register(lowered)?;
-            let table = WordSymbol::Immediate(self.label.clone());
-            let text = format!("movi a{address}, 0");
-            lines.push(BlockLine::with_symbol(text, place, table));
+            self.point_at_table(lines, lowered)?;
         }
         for (to, words) in loads {
             self.load_row(lines, lowered, to, words)?;
@@ -160,7 +167,7 @@ impl Composer<'_> {
 }
 
 /// Returns the register of a place: of the copy for iteration `last`, or of as many before the first.
-pub(super) fn register_of(
+fn register_of(
     place: CarriedPlace,
     lowered: &LoweredBlock,
     schedule: &ModuloSchedule,
@@ -183,7 +190,7 @@ pub(super) fn register_of(
 }
 
 /// Returns the words that set the pointers of a block up.
-pub(super) fn set_up_pointers(
+fn set_up_pointers(
     block: &LinearBlock,
     lowered: &LoweredBlock,
     schedule: &ModuloSchedule,

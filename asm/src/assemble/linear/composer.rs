@@ -7,9 +7,9 @@ use crate::assemble::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockOperand, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChosenRow,
-    CycleFormula, InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
-    PlacementHint, PointerOrigin, lower,
+    BlockCount, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChosenRow, CycleFormula,
+    InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock, PlacementHint,
+    PointerOrigin, lower,
 };
 use crate::schedule::{
     Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord,
@@ -133,7 +133,7 @@ impl Assembler<'_> {
 
     /// Returns the registers that no word so far names and that the block does not name as invariant, and those of
     /// `.free`, on a machine of so many pairs.
-    pub(super) fn find_free_registers(&self, block: &LinearBlock, pairs: usize) -> BlockRegisters {
+    fn find_free_registers(&self, block: &LinearBlock, pairs: usize) -> BlockRegisters {
         let words = self.words.iter().flat_map(|word| &word.insts);
         let named = words.filter(|own| !own.scheduled);
         let mut taken = named.fold(RegSet::EMPTY, |set, own| {
@@ -164,66 +164,48 @@ impl Assembler<'_> {
 impl Composer<'_> {
     /// Places a block that is carried out a number of times that is known, or once.
     pub(super) fn place_known(&mut self, asm: &mut Assembler<'_>) -> Result<BlockReport, Fail> {
-        let once = self.block.count == BlockCount::Once;
         let iterations = match self.block.count {
             BlockCount::Known(iterations) => iterations,
             _ => 1,
         };
         // A word holds no larger number of turns: a register does.
-        let long = match iterations > MAX_LOOP_COUNT {
-            true => Some(
-                self.free
-                    .take_address()
-                    .ok_or_else(|| self.lack(LackingRegisters::Addresses))?,
-            ),
-            false => None,
-        };
-        let scheduled = match once {
-            true => self.schedule_straight(KeptValues::Copies)?,
-            false => self.schedule(Iterations::Known(iterations))?,
+        let register = (iterations > MAX_LOOP_COUNT).then(|| self.free.take_address());
+        let scheduled = match self.block.count {
+            BlockCount::Once => self.schedule_straight(KeptValues::Copies)?,
+            _ => self.schedule(Iterations::Known(iterations))?,
         };
         let ScheduledBlock {
             lowered, schedule, ..
         } = &scheduled;
-        let mut lines = Vec::new();
+        let (mut lines, mut constants, mut turns) = (Vec::new(), 0, 0);
         if iterations == 0 {
             self.keep_initial_values(&mut lines, lowered)?;
         } else {
             self.load_constants(&mut lines, lowered)?;
-            let constants = lines.len();
-            let turns = schedule.count_turns(iterations);
-            let long = long.filter(|_| turns > MAX_LOOP_COUNT);
-            let text = match long {
-                Some(register) => {
-                    let words = set_register(register, turns);
-                    lines.extend(words.map(|word| BlockLine::word(word, self.place())));
-                    schedule.emit_long(iterations, &format!("a{register}"))
-                }
-                None => schedule.emit(iterations),
+            constants = lines.len();
+            turns = schedule.count_turns(iterations);
+            let text = if turns > MAX_LOOP_COUNT {
+                let register = register.flatten();
+                let register = register.ok_or_else(|| self.lack(LackingRegisters::Addresses))?;
+                let words = set_register(register, turns);
+                lines.extend(words.map(|word| BlockLine::word(word, self.place())));
+                schedule.emit_long(iterations, &format!("a{register}"))
+            } else {
+                let text = schedule.emit(iterations);
+                turns = text.turns().unwrap_or(0);
+                text
             };
             let text = self.with_initial_values(&mut lines, lowered, schedule, text)?;
-            self.add_text(&mut lines, lowered, &text);
+            self.add_text(&mut lines, lowered, &text, false);
             let last = i64::try_from(iterations).unwrap_or(i64::MAX) - 1;
             self.add_final_values(&mut lines, lowered, schedule, last);
-            let placed = PlacedBlock::parse(asm, lines, self.machine)?;
-            let turns = long.map_or_else(|| text.turns().unwrap_or(0), |_| turns);
-            let base = placed.count_cycles(turns);
-            let constant_cycles = placed.cycles_before(constants);
-            self.written |= placed.list_written();
-            asm.append_block(placed);
-            return Ok(self.report(
-                &scheduled,
-                Some(iterations),
-                constant_cycles,
-                vec![CycleFormula::constant(base)],
-            ));
         }
         let placed = PlacedBlock::parse(asm, lines, self.machine)?;
-        let base = placed.count_cycles(0);
+        let formula = CycleFormula::constant(placed.count_cycles(turns));
+        let constant_cycles = placed.cycles_before(constants);
         self.written |= placed.list_written();
         asm.append_block(placed);
-        let formula = vec![CycleFormula::constant(base)];
-        Ok(self.report(&scheduled, Some(0), 0, formula))
+        Ok(self.report(&scheduled, Some(iterations), constant_cycles, vec![formula]))
     }
 
     /// Schedules the block as a loop whose iterations overlap.
@@ -237,7 +219,7 @@ impl Composer<'_> {
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
         // A count that is not known has to fit the number of copies.
-        let counted = matches!(iterations, Iterations::Unknown { .. });
+        let counted = iterations == Iterations::Unknown;
         let hinted = self.block.hint != PlacementHint::Free;
         let kept = self.search(dataflow, &(request, true), || {
             let (found, report) = match hinted && !counted {
@@ -272,7 +254,7 @@ impl Composer<'_> {
     }
 
     /// Returns the result of a search, which may be known.
-    pub(super) fn search(
+    fn search(
         &self,
         dataflow: &Dataflow,
         request: &impl Hash,
@@ -285,7 +267,7 @@ impl Composer<'_> {
     }
 
     /// Joins what a search found with what it reports.
-    pub(super) fn take_schedule(
+    fn take_schedule(
         &self,
         lowered: LoweredBlock,
         (found, report): &KeptSchedule,
@@ -317,7 +299,7 @@ impl Composer<'_> {
         })
     }
 
-    pub(super) fn lower(&self, kept: KeptValues) -> Result<LoweredBlock, Fail> {
+    fn lower(&self, kept: KeptValues) -> Result<LoweredBlock, Fail> {
         lower(self.block, self.rows, self.free, kept).map_err(|lack| self.lack(lack))
     }
 
@@ -332,7 +314,7 @@ impl Composer<'_> {
     }
 
     /// Makes the error of a block without a schedule.
-    pub(super) fn refuse(&self, refusal: Unschedulable) -> Fail {
+    fn refuse(&self, refusal: Unschedulable) -> Fail {
         let name = self.block.name.to_string();
         Fail::new(Problem::Unschedulable { name, refusal }, self.block.at)
     }
@@ -342,18 +324,9 @@ impl Composer<'_> {
         (self.block.at, self.chain)
     }
 
-    /// Adds the lines of a scheduled loop. A word has the source position of its arithmetic operation, else of its
-    /// other one.
+    /// Adds the lines of a scheduled loop, of which iterations overlap or come one by one. A word has the source position
+    /// of its arithmetic operation, else of its other one.
     pub(super) fn add_text(
-        &self,
-        lines: &mut Vec<BlockLine>,
-        lowered: &LoweredBlock,
-        text: &LoopText,
-    ) {
-        self.add_lines(lines, lowered, text, false);
-    }
-
-    pub(super) fn add_lines(
         &self,
         lines: &mut Vec<BlockLine>,
         lowered: &LoweredBlock,
@@ -411,12 +384,8 @@ impl Composer<'_> {
 impl LinearBlock {
     /// Iterates over the registers that the block names: invariants, bases of pointers, the count, and those of values
     /// before and behind it.
-    pub(super) fn list_named(&self) -> impl Iterator<Item = Register> {
-        let operands = self.operations.iter().flat_map(|own| &own.operands);
-        let named = operands.filter_map(|(operand, _)| match operand {
-            BlockOperand::Register(register) => Some(*register),
-            _ => None,
-        });
+    fn list_named(&self) -> impl Iterator<Item = Register> {
+        let invariants = self.list_invariants();
         let bases = self.pointers.iter().filter_map(|own| match own.base {
             PointerOrigin::Register(scalar) => Some(Register::Scalar(scalar)),
             PointerOrigin::Address(_) => None,
@@ -434,7 +403,7 @@ impl LinearBlock {
             BlockCount::Once | BlockCount::Known(_) => None,
         };
         let finals = self.finals.iter().map(|own| own.register);
-        named
+        invariants
             .chain(bases)
             .chain(steps)
             .chain(initial)

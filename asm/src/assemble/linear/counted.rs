@@ -25,10 +25,7 @@ impl Composer<'_> {
         let mut take = || self.free.take_address();
         let registers = take().zip(take());
         let (count, turns) = registers.ok_or_else(|| self.lack(LackingRegisters::Addresses))?;
-        let scheduled = self.schedule(Iterations::Unknown {
-            at_least,
-            multiple_of: 0,
-        })?;
+        let scheduled = self.schedule(Iterations::Unknown)?;
         let ScheduledBlock {
             lowered, schedule, ..
         } = &scheduled;
@@ -56,10 +53,8 @@ impl Composer<'_> {
             let branch = format!("bneg a{count}, 0");
             lines.push(BlockLine::branch(branch, block, &few));
         }
-        let mut begun = schedule.emit_counted(&format!("a{turns}"), outside);
-        if copies == 1 {
-            begun = schedule.emit_counted(&format!("a{count}"), outside);
-        }
+        let looped = if copies == 1 { count } else { turns };
+        let begun = schedule.emit_counted(&format!("a{looped}"), outside);
         let text = self.with_initial_values(&mut lines, lowered, schedule, begun)?;
         if copies > 1 {
             let shift = copies.trailing_zeros();
@@ -71,7 +66,7 @@ impl Composer<'_> {
             }
             lines.extend(words.into_iter().map(|word| BlockLine::word(word, block)));
         }
-        self.add_text(&mut lines, lowered, &text);
+        self.add_text(&mut lines, lowered, &text, false);
         if remainders > 1 {
             let branch = format!("bnz a{count}, 0");
             lines.push(BlockLine::branch(branch, block, &rest(1)));
@@ -139,12 +134,7 @@ impl Composer<'_> {
     }
 
     /// Adds what comes behind the hardware loop of a count in a register, where so many iterations are outside of it.
-    pub(super) fn add_rest(
-        &self,
-        lines: &mut Vec<BlockLine>,
-        scheduled: &ScheduledBlock,
-        outside: u64,
-    ) {
+    fn add_rest(&self, lines: &mut Vec<BlockLine>, scheduled: &ScheduledBlock, outside: u64) {
         let ScheduledBlock {
             lowered, schedule, ..
         } = scheduled;
@@ -152,7 +142,7 @@ impl Composer<'_> {
             lines: schedule.emit_rest(outside),
             cycles: 0,
         };
-        self.add_text(lines, lowered, &rest);
+        self.add_text(lines, lowered, &rest, false);
         let all = outside + u64::from(schedule.copies());
         let last = i64::try_from(all).unwrap_or(i64::MAX) - 1;
         self.add_final_values(lines, lowered, schedule, last);
@@ -160,7 +150,7 @@ impl Composer<'_> {
 
     /// Returns the formulas of the counts that end on one way: `path` gives its cycles for so many turns of the
     /// hardware loop in the first of the blocks that were passed.
-    pub(super) fn list_formulas(
+    fn list_formulas(
         &self,
         path: &dyn Fn(u64) -> u64,
         from: u64,
@@ -185,7 +175,7 @@ impl Composer<'_> {
     }
 
     /// Composes the loop for few iterations: one after the other, up to the jump to what is behind the block.
-    pub(super) fn compose_plain(
+    fn compose_plain(
         &mut self,
         register: Scalar,
         behind: &Rc<str>,
@@ -200,14 +190,14 @@ impl Composer<'_> {
         text.lines.extend(schedule.emit(1).lines);
         text.lines.push(LoopLine::End);
         let text = self.with_initial_values(&mut lines, &lowered, &schedule, text)?;
-        self.add_lines(&mut lines, &lowered, &text, true);
+        self.add_text(&mut lines, &lowered, &text, true);
         self.add_final_values(&mut lines, &lowered, &schedule, 0);
         lines.push(BlockLine::branch("jmp 0".to_owned(), self.place(), behind));
         Ok(lines)
     }
 
     /// Returns the cycles of the loop for few iterations.
-    pub(super) fn count_plain(
+    fn count_plain(
         &self,
         before: &PlacedBlock,
         plain: &PlacedBlock,

@@ -4,6 +4,7 @@ use crate::assemble::data::binary32;
 use crate::assemble::symbols::Table;
 use crate::diag::{Fail, Problem};
 use crate::expr::{Value, cis};
+use crate::isa::Scalar;
 use crate::linear::{
     BlockConstant, BlockCount, BlockPointer, BlockStep, FinalValue, InitialSource, InitialValue,
     LinearBlock, PointerOrigin,
@@ -34,13 +35,7 @@ pub(super) fn out_of_range(what: &str, value: i64, (least, most): (i64, i64), at
 
 /// Reads the count of a block: a number, or a register with `at least K` and `multiple of U`.
 pub(super) fn read_count(p: &mut Parser<'_, '_>) -> Result<BlockCount, Fail> {
-    let register = p.attempt(|p| {
-        let name = p.name("a register").ok()?;
-        match Register::named(&name.text, p.names) {
-            Some(Register::Scalar(scalar)) => Some(scalar),
-            _ => None,
-        }
-    });
+    let register = scalar_register(p);
     let most = i64::from(u32::MAX);
     let Some(register) = register else {
         let (count, at) = p.constant_int("the number of iterations")?;
@@ -164,6 +159,17 @@ pub(super) fn read_final_values(
             return Ok(());
         }
     }
+}
+
+/// Reads a scalar register, if one stands here; otherwise takes no token.
+fn scalar_register(p: &mut Parser<'_, '_>) -> Option<Scalar> {
+    p.attempt(|p| {
+        let name = p.name("a register").ok()?;
+        match Register::named(&name.text, p.names)? {
+            Register::Scalar(scalar) => Some(scalar),
+            Register::Pair(_) | Register::Quad(_) => None,
+        }
+    })
 }
 
 /// Reads a register of the sections, if one stands here; otherwise takes no token.
@@ -292,13 +298,7 @@ pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> 
         copies = Some(number);
     }
     p.expect("=")?;
-    let register = p.attempt(|p| {
-        let name = p.name("a register").ok()?;
-        match Register::named(&name.text, p.names) {
-            Some(Register::Scalar(scalar)) => Some(scalar),
-            _ => None,
-        }
-    });
+    let register = scalar_register(p);
     let (base, bytes) = match register {
         Some(scalar) => {
             let mut bytes = 0;

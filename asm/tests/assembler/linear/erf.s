@@ -1,4 +1,5 @@
-; An error function by a rational approximation: four elementary functions of pairs, each of which takes its unit alone.
+; An error function by a rational approximation: twelve operations on quads and four elementary functions of pairs, which
+; take their unit every other cycle.
 .program
     .linear erf, c0
       .pointer x = c4 by 16

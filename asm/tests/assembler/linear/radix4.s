@@ -1,5 +1,4 @@
 ; A pass of radix 4 over four columns: sixteen butterflies of pairs, sixteen accesses.
-.equ N, 256
 .program
     .linear pass, c0
       .const   W[0] = cis(0, 16) cis(-1, 16), W[1] = cis(-2, 16) cis(-3, 16), V = cis(0, 16) cis(-2, 16)

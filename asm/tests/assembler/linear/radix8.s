@@ -1,4 +1,4 @@
-; A pass of radix 8 over two columns: 24 butterflies of pairs, 20 accesses and two more for tables of places.
+; A pass of radix 8 over two columns: 24 butterflies of pairs and 20 accesses.
 .equ N, 256
 .program
     .linear pass, c0 multiple of 2
