@@ -77,21 +77,10 @@ pub(super) fn draw_machine(random: &mut Random) -> Machine {
             .collect();
         cp2.latency = ClassMap::from_fn(|class| Cycles(latency[class as usize]));
         cp2.interval = ClassMap::from_fn(|class| Cycles(interval[class as usize]));
-        // Addresses take one cycle, and the memory slot takes an operation every cycle.
-        cp2.latency[Class::Scalar] = Cycles(1);
-        for class in [
-            Class::Load,
-            Class::Unaligned,
-            Class::Neighbour,
-            Class::Gather,
-            Class::Scalar,
-            Class::ScalarLoad,
-            Class::Control,
-            Class::Exchange,
-            Class::Vote,
-        ] {
-            cp2.interval[class] = Cycles(1);
+        if !random.once_in(3) {
+            cp2.latency[Class::Scalar] = Cycles(1);
         }
+        cp2.branch_penalty = Cycles(random.below(5) as u64);
         cp2.loop_setup = Cycles(random.below(4) as u64);
         cp2.loop_back = Cycles(random.below(3) as u64);
         cp2.registers = random.pick(&[64, 64, 64, 40]);
