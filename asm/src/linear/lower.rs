@@ -105,7 +105,7 @@ pub(crate) fn lower(
     kept: KeptValues,
 ) -> Result<LoweredBlock, LackingRegisters> {
     let mut lowering = Lowering::new(block, rows, free);
-    lowering.lowered.dataflow.wait_for_loads();
+    lowering.lowered.dataflow.refuse_waits();
     lowering.place_constants(block)?;
     lowering.place_pointers(block)?;
     let orders = block.order_memory(rows);

@@ -174,8 +174,8 @@ pub struct Dataflow {
     pub(super) orders: Vec<IssueOrder>,
     /// Values that are read behind the last iteration: their registers are theirs to the end of it.
     pub(super) outputs: Vec<DataValue>,
-    /// True if stores never wait for loads: see [`Self::stores_after_loads`].
-    pub(super) waits_for_loads: bool,
+    /// True if no word may wait for anything, so that all placements are checked.
+    pub(super) unstalled: bool,
     /// Cycles by which the interval is longer than the least, so that a chain at the end of an iteration
     /// finds room before the next iteration is half done.
     pub spare: usize,
@@ -310,40 +310,13 @@ impl Dataflow {
         }
         (&self.quads, &self.pointers, self.in_order, self.evenly).hash(hasher);
         (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
-        (
-            &self.orders,
-            &self.outputs,
-            self.spare,
-            self.waits_for_loads,
-        )
-            .hash(hasher);
+        (&self.orders, &self.outputs, self.spare, self.unstalled).hash(hasher);
     }
 
     /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
     pub(super) fn is_general(&self) -> bool {
         let earlier = |op: &Op| op.distances.iter().any(|&distance| distance > 0);
         !self.orders.is_empty() || self.ops.iter().any(earlier)
-    }
-
-    /// Returns true if, in a placement, all stores come when what they store or overwrite has been loaded: what places
-    /// stores by arithmetic may place them too early. `cycles` are those of the operations.
-    pub(super) fn stores_after_loads(&self, cycles: &[u32], machine: &Machine) -> bool {
-        let loads = || self.ops.iter().zip(cycles).filter(|(op, _)| op.is_load());
-        let mut stores = self
-            .ops
-            .iter()
-            .zip(cycles)
-            .filter(|(op, _)| op.defs.is_empty());
-        stores.all(|(store, &at)| {
-            let operands = || store.uses.iter().chain(&store.after);
-            loads().all(|(load, &loaded)| {
-                let needs = operands().any(|&operand| {
-                    let mut defs = load.defs.iter();
-                    defs.any(|&def| super::placement::overlap(def, operand))
-                });
-                !needs || i64::from(at) >= i64::from(loaded) + load.latency(machine)
-            })
-        })
     }
 
     /// Returns the index of the operation added last.
@@ -469,9 +442,10 @@ impl Dataflow {
         });
     }
 
-    /// Lets no store wait for what it stores or overwrites to be loaded.
-    pub(crate) fn wait_for_loads(&mut self) {
-        self.waits_for_loads = true;
+    /// Lets no word wait for anything. Generated loops are not asked that: a word of theirs may wait for a load or for a
+    /// step of its pointer.
+    pub(crate) fn refuse_waits(&mut self) {
+        self.unstalled = true;
     }
 
     /// Sets the latency of the operation added last, in cycles, where it is not that of its class.

@@ -133,10 +133,7 @@ impl Dataflow {
     ) -> Option<ModuloSchedule> {
         let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order)?;
         let latency = |op: &Op| op.latency(machine);
-        if self.waits_for_loads && !self.stores_after_loads(&cycles, machine) {
-            return None;
-        }
-        if self.is_general() {
+        if self.unstalled || self.is_general() {
             check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
         }
         let live = registers::lifetimes(self, &cycles, interval, latency);
