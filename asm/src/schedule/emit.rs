@@ -465,6 +465,8 @@ impl ModuloSchedule {
             let (register, step) = self.body.pointers[access.pointer];
             operands.push(if self.last[access.pointer] == index {
                 match step {
+                    // A pointer that stays is not written: nothing waits for it.
+                    PointerStep::Bytes(0) => format!("[a{register}]"),
                     PointerStep::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
                     PointerStep::Bytes(n) => format!("[a{register}]+{n}"),
                     PointerStep::Register(s) => format!("[a{register}]+s{s}"),

@@ -14,6 +14,7 @@ use cp2_asm::{Assembly, Options, Problem, Program, Source, assemble};
 use cp2_emu::{Cause, Engine, Notice, Processor};
 use cp2_machine::{Machine, Ticks};
 use draw::{Random, draw_block, draw_machine};
+use proptest::prelude::*;
 use std::fmt;
 use std::sync::Arc;
 use write::{CONSTANTS, END, write_definition, write_program};
@@ -347,7 +348,12 @@ fn other_blocks_do_what_their_definition_says() {
     check_from(1_000_000);
 }
 
-#[test]
-fn more_blocks_do_what_their_definition_says() {
-    check_from(2_000_000);
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    /// Seeds are drawn here, so that a sweep draws new blocks.
+    #[test]
+    fn any_block_does_what_its_definition_says(seed in 0..u64::MAX) {
+        check_blocks(seed..seed + 1);
+    }
 }
