@@ -31,6 +31,8 @@ pub enum Lack {
     Loop(i64, i64),
     /// A limit of the assembler that the kernel exceeds: its name and value.
     Limit(&'static str, u64),
+    /// A linear block that finds no registers: its name, and what there is too little of for it.
+    Block(String, String),
     /// A rule of the DMA that the kernel's transfers would break, in words.
     Transfers(String),
 }
@@ -53,6 +55,7 @@ impl fmt::Display for Lack {
                 write!(f, "a loop of {words} words, of which it has {most} at most")
             }
             Self::Limit(what, limit) => write!(f, "more than {limit} for {what}"),
+            Self::Block(name, lacking) => write!(f, "{lacking} for the block {name}"),
             Self::Transfers(rule) => write!(f, "transfers that its DMA refuses: {rule}"),
         }
     }
@@ -156,6 +159,13 @@ fn find_lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
             Problem::OutOfRange { value, .. } => Lack::Reach(value.saturating_abs()),
             Problem::Extension { names, .. } => Lack::Extension(names.clone()),
             Problem::Limit { what, limit } => Lack::Limit(what, *limit),
+            Problem::LacksRegisters { name, what } => {
+                Lack::Block(name.clone(), format!("more {what}"))
+            }
+            Problem::Unschedulable { name, refusal } => Lack::Block(
+                name.clone(),
+                format!("more registers than {}", refusal.registers),
+            ),
             Problem::MoreErrors { .. } | Problem::MoreWarnings { .. } => continue,
             _ => return Vec::new(),
         };
@@ -178,7 +188,7 @@ fn larger(a: Lack, b: Lack) -> Lack {
         Lack::Dmem(n, _) => n,
         Lack::Reach(n) => n.unsigned_abs(),
         Lack::Loop(words, _) => words.unsigned_abs(),
-        Lack::Extension(_) | Lack::Limit(..) | Lack::Transfers(_) => 0,
+        Lack::Extension(_) | Lack::Limit(..) | Lack::Block(..) | Lack::Transfers(_) => 0,
     };
     if size(&b) > size(&a) { b } else { a }
 }
@@ -269,6 +279,19 @@ mod tests {
         );
         // Warnings are about stalls, which depend on the machine.
         assert_ne!(first.warnings, made(1, "nop\n", &slow).warnings);
+    }
+
+    #[test]
+    fn blocks_that_find_no_registers_are_named() {
+        let mut machine = Machine::builtin("vm7").unwrap();
+        machine.cp2.registers = 2;
+        let loads = "    ldq x, [p]+32\n    ldq y, [p]-16\n    mul u, x, y\n    mul v, u, y\n    add w, v, x\n";
+        let block = format!(
+            ".program\n.linear turn, 8\n    .pointer p = a0 by 16\n{loads}    add z, w, u\n    stq z, [p]\n.endlinear\nstop\n"
+        );
+        let said = unfit(&block, &machine).to_string();
+        let expected = "it needs more registers than 2 for the block turn";
+        assert!(said.ends_with(expected), "{said}");
     }
 
     #[test]

@@ -90,7 +90,19 @@ const KERNELS: [Entry; 3] = [
     Entry {
         name: "npb-mg",
         summary: "NAS benchmark MG: V-cycles of multigrid on a periodic cube, and the norm of the residual",
-        sources: &[],
+        sources: &[
+            "npb/mg/interpolation.s",
+            "npb/mg/lifted_rows.s",
+            "npb/mg/lifted_turn.s",
+            "npb/mg/numbers.s",
+            "npb/mg/plane_projection.s",
+            "npb/mg/plane_residual.s",
+            "npb/mg/plane_smoother.s",
+            "npb/mg/projection.s",
+            "npb/mg/residual.s",
+            "npb/mg/smoother.s",
+            "npb/mg/squares.s",
+        ],
         parameters: &[
             SizeParameter::new("n", 32, "points along each axis: a power of two"),
             SizeParameter::new("cycles", 4, "V-cycles"),
