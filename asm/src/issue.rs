@@ -106,6 +106,40 @@ impl WordTiming {
     }
 }
 
+impl WordTiming {
+    /// Returns the cycles by which a word that comes later in the program has to issue after this one, so that it reads
+    /// what this one writes, and leaves what this one reads; none if the words have no register in common.
+    pub(crate) fn distance_to(&self, later: &Self) -> Option<u64> {
+        let mut distance = None;
+        let mut at_least = |cycles: u64| distance = distance.max(Some(cycles));
+        for &(written, _, latency) in &self.writes {
+            if !(written & later.reads).is_empty() {
+                at_least(latency);
+            }
+            for &(again, _, own) in &later.writes {
+                if !(written & again).is_empty() {
+                    at_least((latency + 1).saturating_sub(own).max(1));
+                }
+            }
+        }
+        if self.reads_of(later) {
+            at_least(0);
+        }
+        distance
+    }
+
+    /// Returns true if the word reads a register that another one writes.
+    pub(crate) fn reads_of(&self, other: &Self) -> bool {
+        let mut written = other.writes.iter();
+        written.any(|&(set, ..)| !(set & self.reads).is_empty())
+    }
+
+    /// Returns the units that take no operation for some cycles after the word, and those cycles.
+    pub(crate) fn units(&self) -> impl Iterator<Item = (Class, u64)> {
+        self.intervals.into_iter().flatten()
+    }
+}
+
 impl Scoreboard {
     /// Returns the first cycle at or after `now` in which registers and units let the word issue, and what it
     /// waits for.
@@ -170,6 +204,13 @@ impl Scoreboard {
     #[must_use]
     pub fn settled(&self) -> u64 {
         self.settled
+    }
+
+    /// Returns the first cycle in which every result has landed and every unit takes an operation.
+    pub(crate) fn idle(&self) -> u64 {
+        self.free
+            .iter()
+            .fold(self.settled, |idle, (_, &at)| idle.max(at))
     }
 
     /// Returns what is still pending at `now`, in cycles from `now`: the key under which a block's timing may

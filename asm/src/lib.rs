@@ -31,7 +31,7 @@ pub use assemble::{
 pub use diag::{Diagnostic, Diagnostics, Frame, Position, Problem, Related, Severity};
 pub use expansion::{Expansion, ProgramExpansion};
 pub use expr::{Value, cis};
-pub use linear::{BlockReport, BoundTerm, CycleFormula};
+pub use linear::{BlockReport, BoundTerm, ChainOverlap, CycleFormula};
 pub use program::{ABI_VERSION, Line, LinkError, Program, Segment, Symbol, SymbolKind};
 pub use source::Source;
 pub use structure::StructureError;

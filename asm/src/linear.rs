@@ -17,7 +17,7 @@ pub(crate) use block::{
     InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin, ValueUse, ValueWidth,
 };
 pub(crate) use lower::{
-    BlockRegisters, CarriedPlace, KeptValues, LackingRegisters, LoweredBlock, lower,
+    BlockRegisters, CarriedPlace, HeldConstant, KeptValues, LackingRegisters, LoweredBlock, lower,
 };
-pub use report::{BlockReport, BoundTerm, CycleFormula};
+pub use report::{BlockReport, BoundTerm, ChainOverlap, CycleFormula};
 pub(crate) use widths::ChosenRow;

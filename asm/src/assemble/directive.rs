@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::syntax::{Parser, Register, Token};
 use cp2_machine::Extensions;
 
-const DIRECTIVES: [&str; 33] = [
+const DIRECTIVES: [&str; 36] = [
     ".program",
     ".dmem",
     ".entry",
@@ -35,6 +35,9 @@ const DIRECTIVES: [&str; 33] = [
     ".endif",
     ".linear",
     ".endlinear",
+    ".chain",
+    ".endchain",
+    ".behind",
     ".const",
     ".pointer",
     ".apart",

@@ -57,6 +57,13 @@ impl Assembler<'_> {
             };
             self.error(Fail::new(problem, block.at), block.chain);
         }
+        if let Some(open) = self.open_chain.take() {
+            let problem = Problem::Unclosed {
+                opener: ".chain".into(),
+                closer: ".endchain",
+            };
+            self.error(Fail::new(problem, open.at), open.chain);
+        }
         self.place_pool();
         self.place_constant_tables();
         self.hint_at_order();

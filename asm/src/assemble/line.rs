@@ -103,15 +103,22 @@ impl Assembler<'_> {
         true
     }
 
-    /// Refuses a label or the end of a loop inside a linear block.
+    /// Refuses a label, the begin or the end of a loop inside a linear block or a chain.
     fn refuse_in_block(&self, what: &str, at: Span) -> Result<(), Fail> {
-        let Some(block) = &self.linear else {
-            return Ok(());
-        };
         let what = what.to_owned();
-        let why = "a linear block holds operations without branches or loops";
+        let (why, begin) = match (&self.linear, &self.open_chain) {
+            (Some(block), _) => (
+                "a linear block holds operations without branches or loops",
+                (block.at, "the block begins here"),
+            ),
+            (None, Some(open)) => (
+                "between the blocks of a chain stand loads, stores and arithmetic",
+                (open.at, "the chain begins here"),
+            ),
+            (None, None) => return Ok(()),
+        };
         let fail = Fail::new(Problem::Misplaced { what, why }, at);
-        Err(fail.related(block.at, "the block begins here"))
+        Err(fail.related(begin.0, begin.1))
     }
 
     /// Takes `name:` off the front of the line, if the line begins with a label.
@@ -156,6 +163,9 @@ impl Assembler<'_> {
             .insts
             .iter()
             .any(|i| matches!(i.args.last(), Some((Arg::Block, _))));
+        if opens {
+            self.refuse_in_block("a loop", word.at)?;
+        }
         let Some(pc) = self.push(word.at, opens, word.allowed, context) else {
             return Ok(());
         };
@@ -175,6 +185,7 @@ impl Assembler<'_> {
             }
         }
         one_per_slot(&insts)?;
+        self.refuse_in_chain(&insts)?;
         if !failed && let Some(pending) = self.words.get_mut(pc) {
             pending.insts = insts;
         }

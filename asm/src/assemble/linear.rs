@@ -1,12 +1,16 @@
 //! Reads linear blocks, composes the scheduled loop, and places its words.
 
 mod block_ends;
+mod chain;
 mod composer;
 mod counted;
 mod declarations;
+mod joined_words;
 mod lines;
 mod moves;
 mod placed_block;
+mod region;
 
+pub(super) use chain::OpenChain;
 pub(super) use composer::BlockWrites;
 pub(super) use placed_block::{BlockConstants, PlacedBlock};

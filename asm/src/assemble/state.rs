@@ -2,7 +2,7 @@
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
-use super::linear::{BlockConstants, BlockWrites, PlacedBlock};
+use super::linear::{BlockConstants, BlockWrites, OpenChain, PlacedBlock};
 use super::select::Selected;
 use super::symbols::Table;
 use super::{Options, include::Loaded};
@@ -112,6 +112,8 @@ pub(super) struct Assembler<'a> {
     pub(super) required_at: Vec<(Extensions, Span, Chain)>,
     /// The linear block that is being read.
     pub(super) linear: Option<Box<LinearBlock>>,
+    /// The chain of linear blocks that is being read.
+    pub(super) open_chain: Option<Box<OpenChain>>,
     /// Tables of the constants of linear blocks.
     pub(super) tables: Vec<BlockConstants>,
     /// Loops that stand behind the program, with the symbols of their addresses.
@@ -151,6 +153,7 @@ impl<'a> Assembler<'a> {
             requires: Extensions::empty(),
             required_at: Vec::new(),
             linear: None,
+            open_chain: None,
             tables: Vec::new(),
             pool: Vec::new(),
             block_writes: Vec::new(),

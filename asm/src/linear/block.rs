@@ -40,6 +40,11 @@ pub(crate) enum InitialSource {
     Register(Register),
     /// The words of a quad, of which a pair takes the first two.
     Words([u32; 4]),
+    /// A value of a block before in the same chain.
+    Block {
+        block: usize,
+        value: usize,
+    },
 }
 
 /// A register that gets a value behind the last iteration: `.after q20 = x`.
@@ -183,6 +188,11 @@ pub(crate) struct LinearBlock {
     pub(crate) hint: PlacementHint,
     /// True if no two pointers ever meet: `.apart` without names.
     pub(crate) apart: bool,
+    /// Values that later blocks of the chain read.
+    pub(crate) read_later: Vec<usize>,
+    /// Number of iterations before the end of the block before, in which it stores what the first iteration loads:
+    /// `.behind`.
+    pub(crate) behind: Option<u64>,
     /// Registers that the block may use although other words name them.
     pub(crate) free: Vec<Register>,
     /// Phase of the operations that follow.
@@ -209,6 +219,8 @@ impl LinearBlock {
             spare: 0,
             hint: PlacementHint::default(),
             apart: false,
+            read_later: Vec::new(),
+            behind: None,
             free: Vec::new(),
             phase: 0.0,
             value_indices: HashMap::new(),
@@ -293,6 +305,32 @@ impl LinearBlock {
         }
     }
 
+    /// Learns the width of a value from that of another.
+    pub(crate) fn learn_width(&mut self, value: usize, width: Option<ValueWidth>) {
+        if let (Some(value), Some(width)) = (self.values.get_mut(value), width) {
+            value.width.get_or_insert(width);
+        }
+    }
+
+    /// Returns for every constant whether an operation uses it.
+    pub(crate) fn mark_used_constants(&self) -> Vec<bool> {
+        let mut used = vec![false; self.constants.len()];
+        for (operand, _) in self.operations.iter().flat_map(|own| &own.operands) {
+            if let BlockOperand::Constant { index, .. } = *operand
+                && let Some(used) = used.get_mut(index)
+            {
+                *used = true;
+            }
+        }
+        used
+    }
+
+    /// Iterates over the words of the constants that operations use.
+    pub(crate) fn list_used_constants(&self) -> impl Iterator<Item = [u32; 4]> {
+        let used = self.constants.iter().zip(self.mark_used_constants());
+        used.filter(|(_, used)| *used).map(|(own, _)| own.words)
+    }
+
     /// Returns how many iterations before its own a value is read at most, for every value.
     pub(crate) fn list_distances(&self) -> Vec<u32> {
         let mut distances = vec![0; self.values.len()];
@@ -331,6 +369,9 @@ impl LinearBlock {
         }
         for own in &self.finals {
             mark(own.value);
+        }
+        for &value in &self.read_later {
+            mark(value);
         }
         let values = self.values.iter().zip(read).filter(|(_, read)| !read);
         values.map(|(own, _)| (own.name.clone(), own.at)).collect()

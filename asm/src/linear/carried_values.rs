@@ -1,6 +1,6 @@
 //! How values of earlier iterations are kept: in copies, in one register, by moves.
 
-use super::block::LinearBlock;
+use super::block::{BlockCount, LinearBlock};
 use super::lower::{CarriedPlace, KeptValues, LackingRegisters, Lowering, fixed_operand};
 use super::memory::MemoryOrder;
 use crate::schedule::DataOperand;
@@ -23,7 +23,8 @@ impl Lowering {
     /// Decides how values are read in later iterations; returns the order of the operations.
     ///
     /// A register that a value ends in has it in all iterations if nothing reads it in two iterations at a time: all
-    /// that read the value of the iteration before come before the operation that computes the next.
+    /// that read the value of the iteration before come before the operation that computes the next. A straight line
+    /// computes the value in that register.
     pub(super) fn carry_values(
         &mut self,
         block: &LinearBlock,
@@ -35,7 +36,12 @@ impl Lowering {
         let mut sequence: Vec<usize> = (0..block.operations.len()).collect();
         let mut taken: Vec<Register> = Vec::new();
         for last in &block.finals {
-            let only_before = distances.get(last.value) == Some(&1);
+            // What is carried out once computes the value where it is left.
+            let read_at = match block.count {
+                BlockCount::Once => 0,
+                BlockCount::Known(_) | BlockCount::Register { .. } => 1,
+            };
+            let only_before = distances.get(last.value) == Some(&read_at);
             let named = block.names_register(last.register) || taken.contains(&last.register);
             let Some(entry) = fixed.get_mut(last.value) else {
                 continue;

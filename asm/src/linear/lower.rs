@@ -8,7 +8,7 @@ use super::carried_values::CarriedBy;
 use super::memory::MemoryOrder;
 use super::pointer_registers::PointerRegisters;
 use super::widths::ChosenRow;
-use crate::isa::Kind;
+use crate::isa::{Kind, Reg, RegSet, Scalar};
 use crate::schedule::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 use crate::syntax::Register;
 
@@ -22,8 +22,19 @@ pub(crate) struct BlockRegisters {
 }
 
 impl BlockRegisters {
+    /// Returns these registers without those of a set.
+    pub(crate) fn without(mut self, taken: RegSet) -> Self {
+        for pair in (0..64).filter(|&pair| taken.contains(Reg::pair(pair))) {
+            self.pairs &= !(1 << pair);
+        }
+        for a in (0..16).filter(|&a| taken.contains(Scalar::address(a).reg())) {
+            self.addresses &= !(1 << a);
+        }
+        self
+    }
+
     /// Takes the highest quad that is free.
-    pub(super) fn take_quad(&mut self) -> Option<u8> {
+    pub(crate) fn take_quad(&mut self) -> Option<u8> {
         let quad = (0..32)
             .rev()
             .find(|quad| self.pairs >> (2 * quad) & 3 == 3)?;
@@ -47,6 +58,15 @@ impl BlockRegisters {
         self.addresses &= self.addresses - 1;
         Some(lowest as u8)
     }
+}
+
+/// A constant that has a register in several blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HeldConstant {
+    pub(crate) words: [u32; 4],
+    pub(crate) quad: u8,
+    /// True if a block before loads it.
+    pub(crate) loaded: bool,
 }
 
 /// A block as the scheduler takes it.
@@ -101,12 +121,12 @@ pub(crate) enum LackingRegisters {
 pub(crate) fn lower(
     block: &LinearBlock,
     rows: &[ChosenRow],
-    free: BlockRegisters,
+    (free, held): (BlockRegisters, &[HeldConstant]),
     kept: KeptValues,
 ) -> Result<LoweredBlock, LackingRegisters> {
     let mut lowering = Lowering::new(block, rows, free);
     lowering.lowered.dataflow.refuse_waits();
-    lowering.place_constants(block)?;
+    lowering.place_constants(block, held)?;
     lowering.place_pointers(block)?;
     let orders = block.order_memory(rows);
     let sequence = lowering.carry_values(block, kept, &orders)?;
@@ -158,20 +178,27 @@ impl Lowering {
     }
 
     /// Gives registers to the constants that operations use.
-    fn place_constants(&mut self, block: &LinearBlock) -> Result<(), LackingRegisters> {
-        let mut used = vec![false; block.constants.len()];
-        for (operand, _) in block.operations.iter().flat_map(|own| &own.operands) {
-            if let BlockOperand::Constant { index, .. } = *operand
-                && let Some(used) = used.get_mut(index)
-            {
-                *used = true;
+    fn place_constants(
+        &mut self,
+        block: &LinearBlock,
+        held: &[HeldConstant],
+    ) -> Result<(), LackingRegisters> {
+        let used = block.mark_used_constants();
+        let constants = block.constants.iter().zip(used).enumerate();
+        for ((index, (constant, used)), register) in constants.zip(&mut self.constants) {
+            if !used {
+                continue;
             }
-        }
-        for (index, register) in self.constants.iter_mut().enumerate() {
-            if used.get(index) == Some(&true) {
-                let quad = self.lowered.free.take_quad();
-                let quad = quad.ok_or(LackingRegisters::Section)?;
-                *register = Some(quad);
+            let held = held.iter().find(|own| own.words == constant.words);
+            let quad = match held {
+                Some(held) => held.quad,
+                None => {
+                    let quad = self.lowered.free.take_quad();
+                    quad.ok_or(LackingRegisters::Section)?
+                }
+            };
+            *register = Some(quad);
+            if held.is_none_or(|held| !held.loaded) {
                 self.lowered.constants.push((quad, index));
             }
         }

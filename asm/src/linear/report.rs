@@ -40,9 +40,32 @@ pub struct BlockReport {
     pub words: u64,
     /// Cycles of the words before the loop that load the constants.
     pub constant_cycles: u64,
+    /// What a block of a chain overlaps of those before it.
+    pub overlap: Option<ChainOverlap>,
     /// Cycles of the block by the number of iterations, from its first word to the word behind its last; the ranges
-    /// follow one another. A block that begins with results pending may wait for them besides.
+    /// follow one another. A block that begins with results pending may wait for them besides. In a
+    /// chain they are those from the end of the block before, and the last block has those of words behind it.
     pub cycles: Vec<CycleFormula>,
+}
+
+/// How a block of a chain overlaps the blocks before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChainOverlap {
+    /// Cycles by which the blocks are shorter than one behind the other.
+    pub cycles: u64,
+    /// Cycles by which they would be shorter still if loads did not wait for stores.
+    pub memory: u64,
+    /// Cycles by which they would be shorter still if they had no register in common.
+    pub registers: u64,
+}
+
+impl ChainOverlap {
+    /// Adds the overlap in another place.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.cycles += other.cycles;
+        self.memory += other.memory;
+        self.registers += other.registers;
+    }
 }
 
 /// A reason why an iteration of a block takes so many cycles at least.
@@ -134,6 +157,14 @@ impl CycleFormula {
 }
 
 impl BlockReport {
+    /// Adds words behind the block, of a cycle each.
+    pub(crate) fn add_words(&mut self, words: u64) {
+        self.words += words;
+        for formula in &mut self.cycles {
+            formula.base += words;
+        }
+    }
+
     /// Returns the cycles of so many iterations.
     #[must_use]
     pub fn count_cycles(&self, iterations: u64) -> u64 {

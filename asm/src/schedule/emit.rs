@@ -60,6 +60,8 @@ pub struct WordOperation {
     pub text: String,
     /// Index of the operation in its dataflow; none for a word that sets something up.
     pub index: Option<usize>,
+    /// Number of its iteration in the text; none for a word that sets something up.
+    pub iteration: Option<u64>,
     /// Index of the address register that it reads, if it accesses memory.
     pub address: Option<u8>,
 }
@@ -91,6 +93,7 @@ impl LoopWord {
             memory: Some(WordOperation {
                 text: text.to_owned(),
                 index: None,
+                iteration: None,
                 address: None,
             }),
         }
@@ -102,6 +105,7 @@ impl LoopWord {
             arithmetic: Some(WordOperation {
                 text,
                 index: None,
+                iteration: None,
                 address: None,
             }),
             memory: None,
@@ -425,6 +429,7 @@ impl ModuloSchedule {
             *slot = Some(WordOperation {
                 text: self.operation(index, iteration),
                 index: Some(index),
+                iteration: Some(iteration),
                 address: access.map(|access| self.body.pointers[access.pointer].0),
             });
         }
@@ -445,6 +450,7 @@ impl ModuloSchedule {
                 } => Some(WordOperation {
                     text: format!("ldx s{step}, [a{table}]+s{by}%"),
                     index: None,
+                    iteration: None,
                     address: Some(table),
                 }),
                 PointerStep::Bytes(_)

@@ -169,6 +169,20 @@ pub(super) fn allocate_somehow(
     })
 }
 
+/// Allocates registers as [`allocate`] does to bodies whose iterations read nothing of earlier ones, to all others as
+/// [`allocate_somehow`] does.
+pub(super) fn allocate_settable(
+    body: &Dataflow,
+    live: &[(u32, u32)],
+    shape: (u32, u32),
+    free: FreeRegisters,
+) -> Option<Registers> {
+    match list_early(body, live, shape.0).is_empty() {
+        true => allocate(body, live, shape, free),
+        false => allocate_somehow(body, live, shape, free),
+    }
+}
+
 /// A value of an iteration before the first: its number, the iterations before the first, and the cycle at which
 /// it would be computed.
 type EarlyValue = (usize, u32, i64);

@@ -138,7 +138,7 @@ impl Dataflow {
         }
         let live = registers::lifetimes(self, &cycles, interval, latency);
         let shape = (interval, registers::least_unroll(&live, interval));
-        let registers = registers::allocate(self, &live, shape, free)?;
+        let registers = registers::allocate_settable(self, &live, shape, free)?;
         Some(ModuloSchedule {
             slack: self.slack(&cycles, latency),
             body: self.clone(),

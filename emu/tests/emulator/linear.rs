@@ -3,6 +3,7 @@
 //! The definition is the block carried out one operation after the other.
 
 mod block;
+mod chains;
 mod draw;
 mod write;
 
@@ -349,7 +350,11 @@ fn other_blocks_do_what_their_definition_says() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig {
+        cases: 1000,
+        max_shrink_iters: 0,
+        ..ProptestConfig::default()
+    })]
 
     /// Seeds are drawn here, so that a sweep draws new blocks.
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! Constants, pointers, values before the first and behind the last iteration.
 
-use super::composer::Composer;
+use super::composer::{Composer, ReceivedValue};
 use super::moves::{meet, order_moves};
 use super::placed_block::{BlockLine, WordSymbol};
 use crate::diag::Fail;
@@ -30,7 +30,7 @@ impl Composer<'_> {
             let row = self.enter_row(constant.map_or([0; 4], |constant| constant.words));
             let at = constant.map_or(self.block.at, |constant| constant.at);
             let load = format!("ldq q{quad}, [a{address} + {}]", 16 * row);
-            lines.push(BlockLine::word(load, (at, self.chain)));
+            lines.push(BlockLine::load_constant(load, (at, self.chain)));
         }
         Ok(())
     }
@@ -81,6 +81,9 @@ impl Composer<'_> {
             match source {
                 InitialSource::Register(from) => moves.push((to, from)),
                 InitialSource::Words(words) => loads.push((to, words)),
+                InitialSource::Block { block, value } => {
+                    moves.extend(self.receive(block, value, to).map(|from| (to, from)));
+                }
             }
         }
         let place = self.place();
@@ -101,6 +104,20 @@ impl Composer<'_> {
         Ok(text.set_up(set_up_pointers(self.block, lowered, schedule)))
     }
 
+    /// Asks for a value of a block before in a register; returns the register in which it is left, if that is another.
+    fn receive(&mut self, block: usize, value: usize, register: Register) -> Option<Register> {
+        let mut known = self.received.iter();
+        if let Some(own) = known.find(|own| (own.block, own.value) == (block, value)) {
+            return Some(own.register).filter(|&from| from != register);
+        }
+        self.received.push(ReceivedValue {
+            block,
+            value,
+            register,
+        });
+        None
+    }
+
     /// Adds the words by which a block of no iteration leaves its final values.
     pub(super) fn keep_initial_values(
         &mut self,
@@ -114,6 +131,10 @@ impl Composer<'_> {
             match given.map(|own| own.source) {
                 Some(InitialSource::Register(from)) => moves.push((last.register, from)),
                 Some(InitialSource::Words(words)) => loads.push((last.register, words)),
+                Some(InitialSource::Block { block, value }) => {
+                    let from = self.receive(block, value, last.register);
+                    moves.extend(from.map(|from| (last.register, from)));
+                }
                 None => {}
             }
         }
@@ -144,7 +165,7 @@ impl Composer<'_> {
             Register::Pair(_) | Register::Scalar(_) => "ldp",
         };
         let load = format!("{load} {to}, [a{address} + {}]", 16 * row);
-        lines.push(BlockLine::word(load, self.place()));
+        lines.push(BlockLine::load_constant(load, self.place()));
         Ok(())
     }
 

@@ -2,14 +2,18 @@
 //!
 //! Constants and values before the first iteration, the scheduled loop, values behind the last.
 
-use super::placed_block::{BlockConstants, BlockLine, PlacedBlock};
+use super::counted::CountedShape;
+use super::placed_block::{
+    AccessIteration, BlockConstants, BlockLine, IssueState, ParsedWord, PlacedBlock, parse_lines,
+};
+use crate::assemble::select::Selected;
 use crate::assemble::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChosenRow, CycleFormula,
-    InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock, PlacementHint,
-    PointerOrigin, lower,
+    BlockCount, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChainOverlap, ChosenRow,
+    CycleFormula, HeldConstant, InitialSource, KeptValues, LackingRegisters, LinearBlock,
+    LoweredBlock, PlacementHint, PointerOrigin, lower,
 };
 use crate::schedule::{
     Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord,
@@ -36,8 +40,43 @@ pub(super) struct Composer<'a> {
     pub(super) label: Rc<str>,
     pub(super) chain: Chain,
     pub(super) schedules: Option<&'a ScheduleCache>,
+    /// Number of the block in the program, for the symbols that it defines.
+    pub(super) number: usize,
+    /// Constants that have registers in several blocks.
+    pub(super) held: Vec<HeldConstant>,
+    /// Registers in which blocks before leave values for this one.
+    pub(super) received: Vec<ReceivedValue>,
     /// Registers that the words write.
     pub(super) written: RegSet,
+}
+
+/// A value of a block before, and the register in which it is left.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReceivedValue {
+    /// Number of the block in the chain.
+    pub(super) block: usize,
+    pub(super) value: usize,
+    pub(super) register: Register,
+}
+
+/// A block whose words are known, but not yet where they stand.
+pub(super) struct ComposedBlock<'a> {
+    pub(super) composer: Composer<'a>,
+    pub(super) words: Vec<ParsedWord>,
+    pub(super) scheduled: ScheduledBlock,
+    /// Number of lines that load constants.
+    constants: usize,
+    shape: BlockShape,
+}
+
+/// What the words of a block depend on besides its schedule.
+pub(super) enum BlockShape {
+    Known {
+        iterations: u64,
+        /// Turns of the hardware loop.
+        turns: u64,
+    },
+    Counted(CountedShape),
 }
 
 /// Registers that a block writes and does not say so: what follows must not need what they had before.
@@ -70,6 +109,18 @@ impl Assembler<'_> {
         let Some(machine) = self.options.machine else {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
+        let rows = self.check_block(&mut block)?;
+        let free = self.find_free_registers(&[], [&block], machine.cp2.registers);
+        let composer = Composer::new(self, machine, (&block, &rows), (free, 0), context.chain);
+        let composed = composer.compose(self)?;
+        let words = composed.words.clone();
+        let (_, written) = composed.finish(self, &words, (&IssueState::default(), false), None)?;
+        self.note_writes(&block, written, block.list_said());
+        Ok(())
+    }
+
+    /// Checks a block that has been read; returns the rows of its operations.
+    pub(super) fn check_block(&mut self, block: &mut LinearBlock) -> Result<Vec<ChosenRow>, Fail> {
         block.check_definitions()?;
         if block.operations.is_empty() {
             let problem = Problem::Expected {
@@ -87,64 +138,44 @@ impl Assembler<'_> {
         }
         let rows = block.find_widths()?;
         block.check_steps(&rows)?;
-        let free = self.find_free_registers(&block, machine.cp2.registers);
-        let number = self.reports.len();
-        let mut composer = Composer {
-            block: &block,
-            rows: &rows,
-            machine,
-            free,
-            table: Vec::new(),
-            label: format!("constants@{number}").into(),
-            chain: context.chain,
-            schedules: self.options.schedules,
-            written: RegSet::EMPTY,
-        };
-        let first = self.words.len();
-        let mut report = match block.count {
-            BlockCount::Once | BlockCount::Known(_) => composer.place_known(self)?,
-            BlockCount::Register {
-                register,
-                at_least,
-                multiple_of,
-            } => composer.place_counted(self, register, (at_least, multiple_of), number)?,
-        };
-        report.words += (self.words.len() - first) as u64;
-        report.first_word = first;
-        if !composer.table.is_empty() {
-            self.tables.push(BlockConstants {
-                label: composer.label,
-                words: composer.table.concat(),
-                at: block.at,
-                chain: block.chain,
-            });
-        }
-        let said = block.finals.iter().map(|own| own.register.regs());
-        let said = said.fold(RegSet::EMPTY, |set, regs| set | regs);
+        Ok(rows)
+    }
+
+    /// Notes the registers that the words up to here write for a block, or for the chain that begins with it: those
+    /// that are said excepted.
+    pub(super) fn note_writes(&mut self, block: &LinearBlock, written: RegSet, said: RegSet) {
         self.block_writes.push(BlockWrites {
             name: block.name.clone(),
             place: (block.at, block.chain),
-            written: RegSet(composer.written.0 & !said.0),
+            written: RegSet(written.0 & !said.0),
             behind: self.words.len(),
         });
-        self.reports.push(report);
-        Ok(())
     }
 
-    /// Returns the registers that no word so far names and that the block does not name as invariant, and those of
-    /// `.free`, on a machine of so many pairs.
-    fn find_free_registers(&self, block: &LinearBlock, pairs: usize) -> BlockRegisters {
+    /// Returns the registers that no word so far names and that blocks do not name, and those of
+    /// `.free`, on a machine of so many pairs. Operations `others` are about to stand between the blocks.
+    pub(super) fn find_free_registers<'b>(
+        &self,
+        others: &[&Selected],
+        blocks: impl IntoIterator<Item = &'b LinearBlock>,
+        pairs: usize,
+    ) -> BlockRegisters {
         let words = self.words.iter().flat_map(|word| &word.insts);
-        let named = words.filter(|own| !own.scheduled);
+        let named = words.chain(others.iter().copied());
+        let named = named.filter(|own| !own.scheduled);
         let mut taken = named.fold(RegSet::EMPTY, |set, own| {
             set | own.inst.reads() | own.inst.writes() | own.inst.address_write()
         });
-        for register in &block.free {
-            taken.0 &= !register.regs().0;
+        let mut said = RegSet::EMPTY;
+        for block in blocks {
+            for register in &block.free {
+                taken.0 &= !register.regs().0;
+            }
+            for register in block.list_named() {
+                said |= register.regs();
+            }
         }
-        for register in block.list_named() {
-            taken |= register.regs();
-        }
+        taken |= said;
         let mut free = BlockRegisters {
             pairs: 0,
             addresses: 0,
@@ -161,13 +192,51 @@ impl Assembler<'_> {
     }
 }
 
-impl Composer<'_> {
-    /// Places a block that is carried out a number of times that is known, or once.
-    pub(super) fn place_known(&mut self, asm: &mut Assembler<'_>) -> Result<BlockReport, Fail> {
-        let iterations = match self.block.count {
-            BlockCount::Known(iterations) => iterations,
-            _ => 1,
-        };
+impl<'a> Composer<'a> {
+    /// Begins to compose a block, which has a place among those of a chain.
+    pub(super) fn new(
+        asm: &Assembler<'a>,
+        machine: &'a Machine,
+        (block, rows): (&'a LinearBlock, &'a [ChosenRow]),
+        (free, place): (BlockRegisters, usize),
+        chain: Chain,
+    ) -> Self {
+        let number = asm.reports.len() + place;
+        Self {
+            block,
+            rows,
+            machine,
+            free,
+            table: Vec::new(),
+            label: format!("constants@{number}").into(),
+            chain,
+            schedules: asm.options.schedules,
+            number,
+            held: Vec::new(),
+            received: Vec::new(),
+            written: RegSet::EMPTY,
+        }
+    }
+
+    /// Composes the words of the block.
+    pub(super) fn compose(self, asm: &Assembler<'_>) -> Result<ComposedBlock<'a>, Fail> {
+        match self.block.count {
+            BlockCount::Once => self.compose_known(asm, 1),
+            BlockCount::Known(iterations) => self.compose_known(asm, iterations),
+            BlockCount::Register {
+                register,
+                at_least,
+                multiple_of,
+            } => self.compose_counted(asm, register, (at_least, multiple_of)),
+        }
+    }
+
+    /// Composes a block that is carried out a number of times that is known, or once.
+    fn compose_known(
+        mut self,
+        asm: &Assembler<'_>,
+        iterations: u64,
+    ) -> Result<ComposedBlock<'a>, Fail> {
         // A word holds no larger number of turns: a register does.
         let register = (iterations > MAX_LOOP_COUNT).then(|| self.free.take_address());
         let scheduled = match self.block.count {
@@ -196,16 +265,30 @@ impl Composer<'_> {
                 text
             };
             let text = self.with_initial_values(&mut lines, lowered, schedule, text)?;
-            self.add_text(&mut lines, lowered, &text, false);
+            self.add_text(&mut lines, lowered, &text, Some(iterations));
             let last = i64::try_from(iterations).unwrap_or(i64::MAX) - 1;
             self.add_final_values(&mut lines, lowered, schedule, last);
         }
-        let placed = PlacedBlock::parse(asm, lines, self.machine)?;
-        let formula = CycleFormula::constant(placed.count_cycles(turns));
-        let constant_cycles = placed.cycles_before(constants);
-        self.written |= placed.list_written();
-        asm.append_block(placed);
-        Ok(self.report(&scheduled, Some(iterations), constant_cycles, vec![formula]))
+        let words = parse_lines(asm, lines)?;
+        let shape = BlockShape::Known { iterations, turns };
+        Ok(self.composed(words, scheduled, constants, shape))
+    }
+
+    /// Joins what composing has found.
+    pub(super) fn composed(
+        self,
+        words: Vec<ParsedWord>,
+        scheduled: ScheduledBlock,
+        constants: usize,
+        shape: BlockShape,
+    ) -> ComposedBlock<'a> {
+        ComposedBlock {
+            composer: self,
+            words,
+            scheduled,
+            constants,
+            shape,
+        }
     }
 
     /// Schedules the block as a loop whose iterations overlap.
@@ -300,7 +383,7 @@ impl Composer<'_> {
     }
 
     fn lower(&self, kept: KeptValues) -> Result<LoweredBlock, Fail> {
-        lower(self.block, self.rows, self.free, kept).map_err(|lack| self.lack(lack))
+        lower(self.block, self.rows, (self.free, &self.held), kept).map_err(|lack| self.lack(lack))
     }
 
     /// Makes the error of registers that run out.
@@ -324,14 +407,14 @@ impl Composer<'_> {
         (self.block.at, self.chain)
     }
 
-    /// Adds the lines of a scheduled loop, of which iterations overlap or come one by one. A word has the source position
-    /// of its arithmetic operation, else of its other one.
+    /// Adds the lines of a scheduled loop of so many iterations that overlap, or, without a number, come one by one. A
+    /// word has the source position of its arithmetic operation, else of its other one.
     pub(super) fn add_text(
         &self,
         lines: &mut Vec<BlockLine>,
         lowered: &LoweredBlock,
         text: &LoopText,
-        one_by_one: bool,
+        iterations: Option<u64>,
     ) {
         let place_of = |word: &LoopWord| {
             let origin = word.operations().find_map(|own| own.index);
@@ -342,9 +425,18 @@ impl Composer<'_> {
         };
         for line in &text.lines {
             lines.push(match line {
-                LoopLine::End => BlockLine::End { one_by_one },
+                LoopLine::End => BlockLine::End {
+                    one_by_one: iterations.is_none(),
+                },
                 LoopLine::Begin(_) => BlockLine::word(line.to_string(), self.place()),
-                LoopLine::Word(word) => BlockLine::word(line.to_string(), place_of(word)),
+                LoopLine::Word(word) => {
+                    let own = word.memory.as_ref().and_then(|own| own.iteration);
+                    let iteration = own.zip(iterations).map(|(own, all)| AccessIteration {
+                        before: own,
+                        behind: all.saturating_sub(own + 1),
+                    });
+                    BlockLine::of_iteration(line.to_string(), place_of(word), iteration)
+                }
             });
         }
     }
@@ -376,12 +468,84 @@ impl Composer<'_> {
             registers: u64::from(schedule.count_registers()),
             words: 0,
             constant_cycles,
+            overlap: None,
             cycles,
         }
     }
 }
 
+impl ComposedBlock<'_> {
+    /// Returns true if words of the block that stand behind the program go on behind its last word.
+    pub(super) const fn ends_apart(&self) -> bool {
+        match &self.shape {
+            BlockShape::Known { .. } => false,
+            BlockShape::Counted(shape) => shape.ends_apart(),
+        }
+    }
+
+    /// Returns the registers that the words write.
+    pub(super) fn list_written(&self) -> RegSet {
+        let insts = self.words.iter().flat_map(|word| &word.insts);
+        insts.fold(RegSet::EMPTY, |set, own| {
+            set | own.inst.writes() | own.inst.address_write()
+        })
+    }
+
+    /// Appends the words of the block, which a chain may have joined with those of other blocks, of which one comes
+    /// next if the block is followed. Returns the state of the machine behind them, and the registers that they write.
+    pub(super) fn finish(
+        self,
+        asm: &mut Assembler<'_>,
+        words: &[ParsedWord],
+        (state, followed): (&IssueState, bool),
+        overlap: Option<ChainOverlap>,
+    ) -> Result<(IssueState, RegSet), Fail> {
+        let Self {
+            mut composer,
+            scheduled,
+            constants,
+            shape,
+            ..
+        } = self;
+        let first = asm.words.len();
+        let placed = PlacedBlock::place_words(asm, words, composer.machine, state)?;
+        let end = placed.end().clone();
+        let mut report = match &shape {
+            BlockShape::Known { iterations, turns } => {
+                let formula = CycleFormula::constant(placed.count_cycles(*turns));
+                let constants = placed.cycles_before(constants);
+                composer.written |= placed.list_written();
+                asm.append_block(placed);
+                composer.report(&scheduled, Some(*iterations), constants, vec![formula])
+            }
+            BlockShape::Counted(shape) => {
+                composer.finish_counted(asm, (&scheduled, shape), (placed, constants), followed)?
+            }
+        };
+        report.words += (asm.words.len() - first) as u64;
+        report.first_word = first;
+        report.overlap = overlap;
+        asm.reports.push(report);
+        let block = composer.block;
+        if !composer.table.is_empty() {
+            asm.tables.push(BlockConstants {
+                label: composer.label,
+                words: composer.table.concat(),
+                at: block.at,
+                chain: block.chain,
+            });
+        }
+        Ok((end, composer.written))
+    }
+}
+
 impl LinearBlock {
+    /// Returns the registers that the block says to write.
+    pub(super) fn list_said(&self) -> RegSet {
+        let said = self.finals.iter().map(|own| own.register.regs());
+        said.fold(RegSet::EMPTY, |set, regs| set | regs)
+    }
+
     /// Iterates over the registers that the block names: invariants, bases of pointers, the count, and those of values
     /// before and behind it.
     fn list_named(&self) -> impl Iterator<Item = Register> {
@@ -396,7 +560,7 @@ impl LinearBlock {
         });
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
-            InitialSource::Words(_) => None,
+            InitialSource::Words(_) | InitialSource::Block { .. } => None,
         });
         let count = match self.count {
             BlockCount::Register { register, .. } => Some(Register::Scalar(register)),

@@ -1,7 +1,7 @@
 //! Composes linear blocks whose count is in a register.
 
-use super::composer::{Composer, ScheduledBlock};
-use super::placed_block::{BlockLine, PlacedBlock};
+use super::composer::{BlockShape, ComposedBlock, Composer, ScheduledBlock};
+use super::placed_block::{BlockLine, PlacedBlock, parse_lines};
 use crate::assemble::state::Assembler;
 use crate::diag::Fail;
 use crate::isa::Scalar;
@@ -9,19 +9,39 @@ use crate::linear::{BlockReport, CycleFormula, KeptValues, LackingRegisters};
 use crate::schedule::{Iterations, LoopLine, LoopText, LoopTurns};
 use std::rc::Rc;
 
-impl Composer<'_> {
-    /// Places a block whose count is in a register.
+/// What the words of a block whose count is in a register depend on besides its schedule.
+pub(super) struct CountedShape {
+    register: Scalar,
+    /// Address register with the iterations that are left.
+    count: u8,
+    /// Number of iterations that are carried out before and behind the hardware loop.
+    outside: u64,
+    /// Number of remainders of the iterations after which registers repeat.
+    remainders: u64,
+    copies: u64,
+    /// True if a count may be too small for iterations to overlap.
+    guarded: bool,
+}
+
+impl CountedShape {
+    /// Returns true if words that stand behind the program go on behind the block.
+    pub(super) const fn ends_apart(&self) -> bool {
+        self.guarded || self.remainders > 1
+    }
+}
+
+impl<'a> Composer<'a> {
+    /// Composes a block whose count is in a register.
     ///
     /// A count that is too small for iterations to overlap takes a loop of one iteration after the other, and one that
     /// leaves a remainder of the iterations after which registers repeat ends in words of its own; both stand behind
     /// the program.
-    pub(super) fn place_counted(
-        &mut self,
-        asm: &mut Assembler<'_>,
+    pub(super) fn compose_counted(
+        mut self,
+        asm: &Assembler<'_>,
         register: Scalar,
         (at_least, multiple_of): (u64, u64),
-        number: usize,
-    ) -> Result<BlockReport, Fail> {
+    ) -> Result<ComposedBlock<'a>, Fail> {
         let mut take = || self.free.take_address();
         let registers = take().zip(take());
         let (count, turns) = registers.ok_or_else(|| self.lack(LackingRegisters::Addresses))?;
@@ -39,9 +59,6 @@ impl Composer<'_> {
             _ => stages - 1,
         };
         let block = self.place();
-        let label = |what: &str| -> Rc<str> { format!("{what}@{number}").into() };
-        let (few, behind) = (label("few"), label("behind"));
-        let rest = |remainder: u64| label(&format!("rest{remainder}"));
         let mut lines = Vec::new();
         // The count comes first: the branch that tests it waits for it.
         let subtract = format!("addi a{count}, {register}, -{outside}");
@@ -51,7 +68,7 @@ impl Composer<'_> {
         let guarded = at_least < outside;
         if guarded {
             let branch = format!("bneg a{count}, 0");
-            lines.push(BlockLine::branch(branch, block, &few));
+            lines.push(BlockLine::branch(branch, block, &self.label("few")));
         }
         let looped = if copies == 1 { count } else { turns };
         let begun = schedule.emit_counted(&format!("a{looped}"), outside);
@@ -66,22 +83,59 @@ impl Composer<'_> {
             }
             lines.extend(words.into_iter().map(|word| BlockLine::word(word, block)));
         }
-        self.add_text(&mut lines, lowered, &text, false);
+        self.add_text(&mut lines, lowered, &text, Some(outside + copies));
         if remainders > 1 {
             let branch = format!("bnz a{count}, 0");
-            lines.push(BlockLine::branch(branch, block, &rest(1)));
+            lines.push(BlockLine::branch(branch, block, &self.rest_label(1)));
         }
         self.add_rest(&mut lines, &scheduled, outside);
-        let placed = PlacedBlock::parse(asm, lines, self.machine)?;
-        let mut report = self.report(
-            &scheduled,
-            None,
-            placed.cycles_before(constants) - 1,
-            Vec::new(),
-        );
+        let words = parse_lines(asm, lines)?;
+        let shape = CountedShape {
+            register,
+            count,
+            outside,
+            remainders,
+            copies,
+            guarded,
+        };
+        Ok(self.composed(words, scheduled, constants, BlockShape::Counted(shape)))
+    }
+
+    /// Returns a symbol of the block.
+    fn label(&self, what: &str) -> Rc<str> {
+        format!("{what}@{}", self.number).into()
+    }
+
+    /// Returns the symbol of the words for a remainder.
+    fn rest_label(&self, remainder: u64) -> Rc<str> {
+        self.label(&format!("rest{remainder}"))
+    }
+
+    /// Appends the words of a block whose count is in a register, and keeps those that stand behind the program.
+    pub(super) fn finish_counted(
+        &mut self,
+        asm: &mut Assembler<'_>,
+        (scheduled, shape): (&ScheduledBlock, &CountedShape),
+        (placed, constants): (PlacedBlock, usize),
+        followed: bool,
+    ) -> Result<BlockReport, Fail> {
+        let &CountedShape {
+            register,
+            count,
+            outside,
+            remainders,
+            copies,
+            guarded,
+        } = shape;
+        let block = self.place();
+        let (few, behind) = (self.label("few"), self.label("behind"));
+        let constants = placed.cycles_before(constants).saturating_sub(1);
+        let mut report = self.report(scheduled, None, constants, Vec::new());
         if guarded {
-            let lines = self.compose_plain(register, &behind)?;
-            let plain = PlacedBlock::parse_behind(asm, lines, self.machine, &placed, &few)?;
+            let lines = self.compose_plain(register, (&behind, followed))?;
+            let words = parse_lines(asm, lines)?;
+            let state = placed.state_behind(&few, self.machine);
+            let plain = PlacedBlock::place_words(asm, &words, self.machine, &state)?;
             report.words += plain.words() as u64;
             report.cycles = self.count_plain(&placed, &plain, &few, outside);
             self.written |= plain.list_written();
@@ -94,21 +148,27 @@ impl Composer<'_> {
             .extend(self.list_formulas(&path, outside, shape));
         let penalty = self.machine.cp2.branch_penalty.0;
         // Cycles of the words that were passed on the way to a remainder's own.
-        let mut passed: Vec<(PlacedBlock, Rc<str>)> = vec![(placed, rest(1))];
+        let mut passed: Vec<(PlacedBlock, Rc<str>)> = vec![(placed, self.rest_label(1))];
         for remainder in 1..remainders {
             let mut lines = Vec::new();
             if remainder + 1 < remainders {
                 let word = format!("addi a{count}, a{count}, -1");
                 lines.push(BlockLine::word(word, block));
                 let branch = format!("bnz a{count}, 0");
-                lines.push(BlockLine::branch(branch, block, &rest(remainder + 1)));
+                lines.push(BlockLine::branch(
+                    branch,
+                    block,
+                    &self.rest_label(remainder + 1),
+                ));
             }
-            self.add_rest(&mut lines, &scheduled, outside + remainder);
-            lines.push(BlockLine::branch("jmp 0".to_owned(), block, &behind));
+            self.add_rest(&mut lines, scheduled, outside + remainder);
+            lines.push(BlockLine::leave(block, &behind, followed));
             let Some((before, own)) = passed.last() else {
                 continue;
             };
-            let piece = PlacedBlock::parse_behind(asm, lines, self.machine, before, own)?;
+            let words = parse_lines(asm, lines)?;
+            let state = before.state_behind(own, self.machine);
+            let piece = PlacedBlock::place_words(asm, &words, self.machine, &state)?;
             report.words += piece.words() as u64;
             let path = |turns: u64| {
                 let ways = passed
@@ -118,7 +178,7 @@ impl Composer<'_> {
             };
             let from = outside + remainder;
             report.cycles.extend(self.list_formulas(&path, from, shape));
-            passed.push((piece, rest(remainder + 1)));
+            passed.push((piece, self.rest_label(remainder + 1)));
         }
         let mut passed = passed.into_iter();
         if let Some((placed, _)) = passed.next() {
@@ -128,7 +188,7 @@ impl Composer<'_> {
         asm.define_here(behind);
         for (remainder, (piece, _)) in (1..).zip(passed) {
             self.written |= piece.list_written();
-            asm.pool.push((rest(remainder), piece));
+            asm.pool.push((self.rest_label(remainder), piece));
         }
         Ok(report)
     }
@@ -142,8 +202,8 @@ impl Composer<'_> {
             lines: schedule.emit_rest(outside),
             cycles: 0,
         };
-        self.add_text(lines, lowered, &rest, false);
         let all = outside + u64::from(schedule.copies());
+        self.add_text(lines, lowered, &rest, Some(all));
         let last = i64::try_from(all).unwrap_or(i64::MAX) - 1;
         self.add_final_values(lines, lowered, schedule, last);
     }
@@ -178,7 +238,7 @@ impl Composer<'_> {
     fn compose_plain(
         &mut self,
         register: Scalar,
-        behind: &Rc<str>,
+        (behind, followed): (&Rc<str>, bool),
     ) -> Result<Vec<BlockLine>, Fail> {
         let ScheduledBlock {
             lowered, schedule, ..
@@ -190,9 +250,9 @@ impl Composer<'_> {
         text.lines.extend(schedule.emit(1).lines);
         text.lines.push(LoopLine::End);
         let text = self.with_initial_values(&mut lines, &lowered, &schedule, text)?;
-        self.add_text(&mut lines, &lowered, &text, true);
+        self.add_text(&mut lines, &lowered, &text, None);
         self.add_final_values(&mut lines, &lowered, &schedule, 0);
-        lines.push(BlockLine::branch("jmp 0".to_owned(), self.place(), behind));
+        lines.push(BlockLine::leave(self.place(), behind, followed));
         Ok(lines)
     }
 

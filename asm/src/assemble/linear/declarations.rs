@@ -1,5 +1,6 @@
 //! Reads the declarations of linear blocks: counts, constants, pointers, values.
 
+use super::chain::OpenChain;
 use crate::assemble::data::binary32;
 use crate::assemble::symbols::Table;
 use crate::diag::{Fail, Problem};
@@ -81,7 +82,7 @@ pub(super) fn read_count(p: &mut Parser<'_, '_>) -> Result<BlockCount, Fail> {
 pub(super) fn read_initial_values(
     p: &mut Parser<'_, '_>,
     block: &mut LinearBlock,
-    names: &Table,
+    (names, mut open): (&Table, Option<&mut OpenChain>),
 ) -> Result<(), Fail> {
     loop {
         let name = p.value_name("a value")?;
@@ -95,7 +96,15 @@ pub(super) fn read_initial_values(
         p.expect("=")?;
         let source = match section_register(p, names) {
             Some(register) => InitialSource::Register(register),
-            None => InitialSource::Words(quad_of_numbers(p)?.1),
+            None => match open
+                .as_deref_mut()
+                .map(|open| value_of_chain(p, open))
+                .transpose()?
+                .flatten()
+            {
+                Some(source) => source,
+                None => InitialSource::Words(quad_of_numbers(p)?.1),
+            },
         };
         let value = block.enter_value(&name.text, name.at);
         let mut others = block.initial.iter();
@@ -119,6 +128,30 @@ pub(super) fn read_initial_values(
             return Ok(());
         }
     }
+}
+
+/// Reads a value of a block before in the chain, if one stands here; otherwise takes no token.
+fn value_of_chain(
+    p: &mut Parser<'_, '_>,
+    open: &mut OpenChain,
+) -> Result<Option<InitialSource>, Fail> {
+    let found = p.attempt(|p| {
+        let name = p.value_name("a value").ok()?;
+        let (block, value) = open.find_value(&name.text)?;
+        Some((name, block, value))
+    });
+    let Some((name, block, value)) = found else {
+        return Ok(None);
+    };
+    if name.half.is_some() || name.distance.is_some() {
+        let problem = Problem::Expected {
+            wanted: "a whole value of the last iteration".into(),
+            found: "a half, or a value of another iteration".into(),
+        };
+        return Err(Fail::new(problem, name.at));
+    }
+    open.read_value((block, value));
+    Ok(Some(InitialSource::Block { block, value }))
 }
 
 /// Reads `.after REGISTER = x, ..`.

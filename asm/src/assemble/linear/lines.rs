@@ -17,7 +17,7 @@ use crate::source::Span;
 use crate::syntax::{BlockValueName, Parser, Register, Token};
 
 /// Directives that stand only inside a linear block.
-const INSIDE: [&str; 12] = [
+const INSIDE: [&str; 13] = [
     ".endlinear",
     ".const",
     ".pointer",
@@ -25,6 +25,7 @@ const INSIDE: [&str; 12] = [
     ".after",
     ".interval",
     ".apart",
+    ".behind",
     ".pair",
     ".order",
     ".spread",
@@ -33,7 +34,7 @@ const INSIDE: [&str; 12] = [
 ];
 
 /// Directives that may not stand inside a linear block.
-const OUTSIDE: [&str; 3] = [".linear", ".program", ".dmem"];
+const OUTSIDE: [&str; 5] = [".linear", ".chain", ".endchain", ".program", ".dmem"];
 
 impl Assembler<'_> {
     /// Carries out a directive of linear blocks; returns false for all others.
@@ -47,6 +48,20 @@ impl Assembler<'_> {
         if name == ".linear" && self.linear.is_none() {
             self.begin_block(at, arguments, context)?;
             return Ok(true);
+        }
+        if self.linear.is_none() {
+            match name {
+                ".chain" => {
+                    self.begin_chain(at, arguments, context)?;
+                    return Ok(true);
+                }
+                ".endchain" => {
+                    Parser::new(arguments, &self.names, context.scope).end()?;
+                    self.end_chain(at)?;
+                    return Ok(true);
+                }
+                _ => {}
+            }
         }
         let Some(block) = &mut self.linear else {
             if INSIDE.contains(&name) {
@@ -68,7 +83,7 @@ impl Assembler<'_> {
                 p.end()?;
                 self.names.block_constants.clear();
                 if let Some(block) = self.linear.take() {
-                    self.place_block(*block, context)?;
+                    self.end_block(*block, context)?;
                 }
                 return Ok(true);
             }
@@ -79,7 +94,23 @@ impl Assembler<'_> {
                 return Ok(true);
             }
             ".pointer" => read_pointers(&mut p, block)?,
-            ".before" => read_initial_values(&mut p, block, &self.names)?,
+            ".before" => {
+                let open = self.open_chain.as_deref_mut();
+                read_initial_values(&mut p, block, (&self.names, open))?;
+            }
+            ".behind" => {
+                let Some(_) = &self.open_chain else {
+                    let what = "`.behind`".to_owned();
+                    let why = "it says how a block overlaps the block before it in a chain";
+                    return Err(Fail::new(Problem::Misplaced { what, why }, at));
+                };
+                let (iterations, at) = p.constant_int("a number of iterations")?;
+                let iterations = u64::try_from(iterations).map_err(|_| {
+                    let range = (0, i64::from(u32::MAX));
+                    out_of_range("the number of iterations", iterations, range, at)
+                })?;
+                block.behind = Some(iterations);
+            }
             ".after" => read_final_values(&mut p, block, &self.names)?,
             ".interval" => {
                 let longer = p.eat("+");

@@ -11,7 +11,7 @@ use crate::program::SymbolKind;
 use crate::source::Span;
 use crate::syntax;
 use crate::syntax::{AllowedWarnings, Lexeme, Parser};
-use cp2_machine::Machine;
+use cp2_machine::{Cp2, Machine};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -27,27 +27,73 @@ pub(in crate::assemble) enum WordSymbol {
 /// A line of a block.
 #[derive(Clone, Debug)]
 pub(in crate::assemble) enum BlockLine {
-    Word {
-        text: String,
-        place: (Span, Chain),
-        symbol: Option<WordSymbol>,
-    },
+    Word(WordLine),
     /// The hardware loop that the latest line with `{` began ends behind the word before. Where its iterations follow
     /// one another, what they leave lands before the next begins.
-    End { one_by_one: bool },
+    End {
+        one_by_one: bool,
+    },
+}
+
+/// A line that is a word.
+#[derive(Clone, Debug)]
+pub(in crate::assemble) struct WordLine {
+    text: String,
+    place: (Span, Chain),
+    symbol: Option<WordSymbol>,
+    /// True if it loads from the table of constants, which nothing stores to.
+    constant: bool,
+    /// The iteration of its access to memory.
+    iteration: Option<AccessIteration>,
+    /// True if nothing is pending behind it.
+    settles: bool,
+}
+
+/// The iteration of an access in the words before or behind the loop of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AccessIteration {
+    /// Number of iterations before it; exact in words before the loop.
+    pub(super) before: u64,
+    /// Number of iterations behind it; exact in words behind the loop.
+    pub(super) behind: u64,
 }
 
 impl BlockLine {
     pub(in crate::assemble) fn word(text: String, place: (Span, Chain)) -> Self {
-        Self::Word {
-            text,
-            place,
-            symbol: None,
-        }
+        Self::Word(WordLine::new(text, place))
+    }
+
+    /// Makes the line of a load from the table of constants.
+    pub(super) fn load_constant(text: String, place: (Span, Chain)) -> Self {
+        Self::Word(WordLine {
+            constant: true,
+            ..WordLine::new(text, place)
+        })
+    }
+
+    /// Makes the line of a word of an iteration.
+    pub(super) fn of_iteration(
+        text: String,
+        place: (Span, Chain),
+        iteration: Option<AccessIteration>,
+    ) -> Self {
+        Self::Word(WordLine {
+            iteration,
+            ..WordLine::new(text, place)
+        })
     }
 
     pub(in crate::assemble) fn branch(text: String, place: (Span, Chain), to: &Rc<str>) -> Self {
         Self::with_symbol(text, place, WordSymbol::Target(to.clone()))
+    }
+
+    /// Makes the line of the jump to what is behind a block; if a block follows, it finds nothing pending.
+    pub(super) fn leave(place: (Span, Chain), behind: &Rc<str>, followed: bool) -> Self {
+        Self::Word(WordLine {
+            symbol: Some(WordSymbol::Target(behind.clone())),
+            settles: followed,
+            ..WordLine::new("jmp 0".to_owned(), place)
+        })
     }
 
     pub(in crate::assemble) fn with_symbol(
@@ -55,10 +101,22 @@ impl BlockLine {
         place: (Span, Chain),
         symbol: WordSymbol,
     ) -> Self {
-        Self::Word {
+        Self::Word(WordLine {
+            symbol: Some(symbol),
+            ..WordLine::new(text, place)
+        })
+    }
+}
+
+impl WordLine {
+    const fn new(text: String, place: (Span, Chain)) -> Self {
+        Self {
             text,
             place,
-            symbol: Some(symbol),
+            symbol: None,
+            constant: false,
+            iteration: None,
+            settles: false,
         }
     }
 }
@@ -79,15 +137,51 @@ pub(super) struct ParsedWord {
     pub(super) insts: Vec<Selected>,
     pub(super) place: (Span, Chain),
     /// Number of the line that it comes from.
-    line: usize,
+    pub(super) line: usize,
+    /// True if it loads from the table of constants.
+    pub(super) constant: bool,
+    /// The iteration of its access to memory.
+    pub(super) iteration: Option<AccessIteration>,
+    /// True if nothing is pending behind it.
+    settles: bool,
     /// True if it begins a hardware loop.
     pub(super) opens: bool,
     /// True if a hardware loop ends behind it.
     pub(super) closes: bool,
     /// True if what the loop leaves lands before its next turn.
-    one_by_one: bool,
+    pub(super) one_by_one: bool,
     /// Symbol that it branches to.
     pub(super) target: Option<Rc<str>>,
+}
+
+impl ParsedWord {
+    /// Makes a word that comes from no line of a block.
+    pub(super) const fn plain(insts: Vec<Selected>, place: (Span, Chain)) -> Self {
+        Self {
+            insts,
+            place,
+            line: usize::MAX,
+            constant: false,
+            iteration: None,
+            settles: false,
+            opens: false,
+            closes: false,
+            one_by_one: false,
+            target: None,
+        }
+    }
+
+    /// Returns the timing of the word.
+    pub(super) fn timing(&self, cp2: &Cp2) -> WordTiming {
+        let mut word = Word::NOP;
+        for selected in &self.insts {
+            match selected.inst.row().slot() {
+                Slot::Arith => word.arith = selected.inst,
+                Slot::Mem => word.mem = selected.inst,
+            }
+        }
+        WordTiming::new(&word, cp2)
+    }
 }
 
 /// A word of a block.
@@ -105,12 +199,23 @@ struct PlacedWord {
     target: Option<Rc<str>>,
 }
 
+/// The state of the machine before a word: what is pending, and the time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct IssueState {
+    pub(super) board: Scoreboard,
+    pub(super) now: u64,
+    /// The state where the hardware loop before has had no turn.
+    skipped: Option<(Scoreboard, u64)>,
+}
+
 /// The words of a block.
 #[derive(Clone, Debug, Default)]
 pub(in crate::assemble) struct PlacedBlock {
     words: Vec<PlacedWord>,
     /// State of the machine behind every branch, with the symbol of its target.
     behind_branches: Vec<(Rc<str>, Scoreboard, u64)>,
+    /// State of the machine behind the last word.
+    end: IssueState,
     loop_setup: u64,
     loop_back: u64,
 }
@@ -132,24 +237,20 @@ pub(super) fn parse_lines(
     let mut words: Vec<ParsedWord> = Vec::with_capacity(lines.len());
     for (line, own) in lines.into_iter().enumerate() {
         match own {
-            BlockLine::Word {
-                text,
-                place,
-                symbol,
-            } => {
-                let target = match &symbol {
+            BlockLine::Word(own) => {
+                let target = match &own.symbol {
                     Some(WordSymbol::Target(label)) => Some(label.clone()),
                     _ => None,
                 };
-                let insts = parse_word(asm, &text, place, symbol)?;
+                let insts = parse_word(asm, &own.text, own.place, own.symbol)?;
                 words.push(ParsedWord {
                     opens: insts.iter().any(|own| own.block),
-                    insts,
-                    place,
                     line,
-                    closes: false,
-                    one_by_one: false,
+                    constant: own.constant,
+                    iteration: own.iteration,
+                    settles: own.settles,
                     target,
+                    ..ParsedWord::plain(insts, own.place)
                 });
             }
             BlockLine::End { one_by_one } => {
@@ -176,31 +277,22 @@ fn waits_in_turn(board: &Scoreboard, turn: &[Option<WordTiming>], now: u64) -> b
 }
 
 impl PlacedBlock {
-    /// Parses the lines of a block that begins on an idle machine.
-    pub(in crate::assemble) fn parse(
-        asm: &Assembler<'_>,
-        lines: Vec<BlockLine>,
-        machine: &Machine,
-    ) -> Result<Self, Fail> {
-        let words = parse_lines(asm, lines)?;
-        Self::place_words(asm, &words, machine, &(Scoreboard::default(), 0))
-    }
-
-    /// Parses lines that are reached by the branch to a label in another block.
-    pub(in crate::assemble) fn parse_behind(
-        asm: &Assembler<'_>,
-        lines: Vec<BlockLine>,
-        machine: &Machine,
-        before: &Self,
-        label: &Rc<str>,
-    ) -> Result<Self, Fail> {
-        let mut states = before.behind_branches.iter();
+    /// Returns the state of the machine behind the branch to a label.
+    pub(super) fn state_behind(&self, label: &Rc<str>, machine: &Machine) -> IssueState {
+        let mut states = self.behind_branches.iter();
         let state = states.find(|(target, ..)| target == label);
         let (board, now) =
             state.map_or_else(Default::default, |(_, board, now)| (board.clone(), *now));
-        let now = now + machine.cp2.branch_penalty.0;
-        let words = parse_lines(asm, lines)?;
-        Self::place_words(asm, &words, machine, &(board, now))
+        IssueState {
+            board,
+            now: now + machine.cp2.branch_penalty.0,
+            skipped: None,
+        }
+    }
+
+    /// Returns the state of the machine behind the last word.
+    pub(super) fn end(&self) -> &IssueState {
+        &self.end
     }
 
     /// Places words, with words that let time pass before those that would wait. What a word in a hardware loop would
@@ -209,7 +301,7 @@ impl PlacedBlock {
         asm: &Assembler<'_>,
         words: &[ParsedWord],
         machine: &Machine,
-        state: &(Scoreboard, u64),
+        state: &IssueState,
     ) -> Result<Self, Fail> {
         let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
         let mut delays = LoopDelays::new();
@@ -229,34 +321,37 @@ impl PlacedBlock {
         words: &[ParsedWord],
         nop: &[Selected],
         machine: &Machine,
-        (board, now): &(Scoreboard, u64),
+        state: &IssueState,
         delays: Option<&LoopDelays>,
     ) -> Result<Self, (usize, u64)> {
-        let (mut board, mut now) = (board.clone(), *now);
+        let IssueState {
+            mut board,
+            mut now,
+            mut skipped,
+        } = state.clone();
         let mut placed = Self {
             words: Vec::with_capacity(words.len()),
             behind_branches: Vec::new(),
+            end: IssueState::default(),
             loop_setup: machine.cp2.loop_setup.0,
             loop_back: machine.cp2.loop_back.0,
         };
-        // The state where the hardware loop before has had no turn.
-        let mut skipped: Option<(Scoreboard, u64)> = None;
         // The word that began the hardware loop that is open.
         let mut opened = None;
         // Words of a turn of that loop; none lets time pass.
         let mut turn: Vec<Option<WordTiming>> = Vec::new();
         for (number, own) in words.iter().enumerate() {
-            let mut word = Word::NOP;
-            for selected in &own.insts {
-                match selected.inst.row().slot() {
-                    Slot::Arith => word.arith = selected.inst,
-                    Slot::Mem => word.mem = selected.inst,
-                }
-            }
-            let timing = WordTiming::new(&word, &machine.cp2);
+            let timing = own.timing(&machine.cp2);
             let delay = delays.and_then(|delays| delays.get(&number));
             let delayed = now + delay.copied().unwrap_or(0);
-            let (at, wait) = board.earliest(&timing, delayed);
+            let (mut at, wait) = board.earliest(&timing, delayed);
+            if own.settles {
+                at = at.max(
+                    board
+                        .idle()
+                        .saturating_sub(1 + machine.cp2.branch_penalty.0),
+                );
+            }
             let at = match &mut skipped {
                 Some((board, clock)) if opened.is_none() => {
                     let (issued, _) = board.earliest(&timing, *clock + (at - now));
@@ -283,7 +378,8 @@ impl PlacedBlock {
                 turn.clear();
                 // A loop of a count in a register is left as by a branch if the count is 0.
                 let left = now + machine.cp2.branch_penalty.0;
-                skipped = (word.mem.op == Op::LoopX).then(|| (board.clone(), left));
+                let counted = own.insts.iter().any(|own| own.inst.op == Op::LoopX);
+                skipped = counted.then(|| (board.clone(), left));
                 now += placed.loop_setup;
             }
             if let Some(target) = &own.target {
@@ -308,6 +404,11 @@ impl PlacedBlock {
                 last.closes = own.closes;
             }
         }
+        placed.end = IssueState {
+            board,
+            now,
+            skipped,
+        };
         Ok(placed)
     }
 
@@ -357,12 +458,14 @@ impl PlacedBlock {
         }
     }
 
-    /// Returns the registers that the words write.
+    /// Returns the registers that the words of blocks write.
     pub(in crate::assemble) fn list_written(&self) -> RegSet {
         let insts = self.words.iter().flat_map(|word| &word.insts);
-        insts.fold(RegSet::EMPTY, |set, own| {
-            set | own.inst.writes() | own.inst.address_write()
-        })
+        insts
+            .filter(|own| own.scheduled)
+            .fold(RegSet::EMPTY, |set, own| {
+                set | own.inst.writes() | own.inst.address_write()
+            })
     }
 
     /// Counts the words of the hardware loop.

@@ -3,7 +3,7 @@
 use super::ScheduledProgram;
 use crate::table::{Align, TextTable};
 use cp2_asm::schedule::{IntervalRefusal, RefusedInterval, ScheduleLimit};
-use cp2_asm::{BlockReport, BoundTerm, CycleFormula, Line, Program};
+use cp2_asm::{BlockReport, BoundTerm, ChainOverlap, CycleFormula, Line, Program};
 use serde_json::{Value, json};
 
 /// Most intervals tried in vain that the text shows of a block.
@@ -37,6 +37,7 @@ pub(super) fn text(programs: &[ScheduledProgram]) -> String {
             let bound = list_terms(block, &own.assembly.program);
             details += &format!("{} on {machine}: bound {bound}\n", block.name);
             details += &list_refused(&block.refused);
+            details += &block.overlap.map_or_else(String::new, describe_overlap);
         }
     }
     format!("{table}\n{details}")
@@ -117,6 +118,19 @@ fn list_terms(block: &BlockReport, program: &Program) -> String {
     };
     let terms = block.terms.iter().map(describe).collect::<Vec<_>>();
     format!("{}: {}", block.bound, terms.join(", "))
+}
+
+/// Returns what a block of a chain overlaps of those before it, and what prevents more, as a line.
+fn describe_overlap(overlap: ChainOverlap) -> String {
+    let prevented = [
+        (overlap.memory, "if loads did not wait for stores"),
+        (overlap.registers, "if the blocks had no register in common"),
+    ];
+    let prevented = prevented.into_iter().filter(|(cycles, _)| *cycles > 0);
+    let more = prevented.map(|(cycles, why)| format!(", {cycles} more {why}"));
+    let more: String = more.collect();
+    let cycles = overlap.cycles;
+    format!("  begins {cycles} cycles before the block before it has ended{more}\n")
 }
 
 /// Returns the intervals that were tried in vain, a line for each of the first: the reason for each number of copies.
@@ -212,6 +226,11 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
         "words": block.words,
         "first_word": block.first_word,
         "cycles": cycles.collect::<Value>(),
+        "overlap": block.overlap.map(|own| json!({
+            "cycles": own.cycles,
+            "memory": own.memory,
+            "registers": own.registers,
+        })),
         "terms": terms.collect::<Value>(),
         "refused": refused.collect::<Value>(),
     })

@@ -20,7 +20,7 @@ const QUAD: i64 = 16;
 const SETTLE: usize = 20;
 
 /// Returns the name of a value in the text.
-fn name(value: usize) -> String {
+pub(super) fn name(value: usize) -> String {
     match value % 3 {
         0 => format!("v{value}"),
         1 => format!("u[{value} + 1].side"),

@@ -1,0 +1,377 @@
+//! Reads chains of linear blocks, and places them one behind the other.
+
+use super::composer::{ComposedBlock, Composer, ReceivedValue};
+use super::joined_words::{ChainWords, join_words};
+use super::placed_block::{IssueState, ParsedWord, PlacedBlock};
+use crate::assemble::select::Selected;
+use crate::assemble::state::{Assembler, Context, PendingWord, Section};
+use crate::diag::{Chain, Fail, Problem};
+use crate::isa::{Op, RegSet};
+use crate::linear::{
+    BlockCount, BlockRegisters, ChosenRow, FinalValue, HeldConstant, InitialSource, LinearBlock,
+};
+use crate::source::Span;
+use crate::syntax::{Parser, Token};
+use cp2_machine::{Class, Machine};
+
+/// A chain that is being read.
+#[derive(Debug)]
+pub(in crate::assemble) struct OpenChain {
+    pub(in crate::assemble) at: Span,
+    pub(in crate::assemble) chain: Chain,
+    /// Number of words of the program before the chain.
+    first: usize,
+    items: Vec<ChainItem>,
+}
+
+/// A part of a chain as it was read.
+#[derive(Debug)]
+enum ChainItem {
+    Block(Box<LinearBlock>),
+    /// Words between two blocks.
+    Words(Vec<PendingWord>),
+}
+
+/// An error, and the macros that its place was reached through.
+type PlacedFail = (Fail, Chain);
+
+impl OpenChain {
+    /// Returns the blocks so far.
+    fn blocks(&self) -> impl Iterator<Item = &LinearBlock> {
+        self.items.iter().filter_map(|item| match item {
+            ChainItem::Block(block) => Some(&**block),
+            ChainItem::Words(_) => None,
+        })
+    }
+
+    /// Finds a value of a block before, as `start.x[6]`: the numbers of the block and of the value.
+    pub(super) fn find_value(&self, name: &str) -> Option<(usize, usize)> {
+        let blocks: Vec<&LinearBlock> = self.blocks().collect();
+        let found = blocks.iter().enumerate().rev().find_map(|(index, block)| {
+            let own = name.strip_prefix(&*block.name)?.strip_prefix('.')?;
+            Some((index, block.find_value(own)?))
+        });
+        found
+    }
+
+    /// Notes that a later block reads a value.
+    pub(super) fn read_value(&mut self, (block, value): (usize, usize)) {
+        let mut blocks = self.items.iter_mut().filter_map(|item| match item {
+            ChainItem::Block(block) => Some(block),
+            ChainItem::Words(_) => None,
+        });
+        if let Some(block) = blocks.nth(block) {
+            block.read_later.push(value);
+        }
+    }
+}
+
+impl Assembler<'_> {
+    /// Begins a chain: `.chain`.
+    pub(super) fn begin_chain(
+        &mut self,
+        at: Span,
+        arguments: &[Token<'_>],
+        context: &Context<'_>,
+    ) -> Result<(), Fail> {
+        if self.section != Section::Program {
+            let what = "a chain".to_owned();
+            let section = "the DMEM section";
+            return Err(Fail::new(Problem::WrongSection { what, section }, at));
+        }
+        Parser::new(arguments, &self.names, context.scope).end()?;
+        if let Some(open) = &self.open_chain {
+            let what = "`.chain`".to_owned();
+            let why = "end the chain before with `.endchain`";
+            let fail = Fail::new(Problem::Misplaced { what, why }, at);
+            return Err(fail.related(open.at, "the chain begins here"));
+        }
+        self.open_chain = Some(Box::new(OpenChain {
+            at,
+            chain: context.chain,
+            first: self.words.len(),
+            items: Vec::new(),
+        }));
+        Ok(())
+    }
+
+    /// Takes the words that have been read since the block before.
+    fn take_chain_words(&mut self) {
+        if let Some(open) = &mut self.open_chain
+            && self.words.len() > open.first
+        {
+            let words = self.words.split_off(open.first);
+            open.items.push(ChainItem::Words(words));
+        }
+    }
+
+    /// Ends a block that has been read: it is placed, or joins its chain.
+    pub(super) fn end_block(
+        &mut self,
+        block: LinearBlock,
+        context: &Context<'_>,
+    ) -> Result<(), Fail> {
+        self.take_chain_words();
+        match &mut self.open_chain {
+            Some(open) => {
+                open.items.push(ChainItem::Block(Box::new(block)));
+                Ok(())
+            }
+            None => self.place_block(block, context),
+        }
+    }
+
+    /// Ends a chain: `.endchain`.
+    pub(super) fn end_chain(&mut self, at: Span) -> Result<(), Fail> {
+        self.take_chain_words();
+        let Some(open) = self.open_chain.take() else {
+            let problem = Problem::Unopened {
+                closer: ".endchain".into(),
+                opener: "a chain `.chain`",
+            };
+            return Err(Fail::new(problem, at));
+        };
+        let Some(machine) = self.options.machine else {
+            return Err(Fail::new(Problem::NeedsMachine, open.at));
+        };
+        if open.blocks().next().is_none() {
+            let problem = Problem::Expected {
+                wanted: "blocks up to `.endchain`".into(),
+                found: "none".into(),
+            };
+            return Err(Fail::new(problem, open.at));
+        }
+        if self.sink.has_errors() {
+            // What is missing would be reported again.
+            return Ok(());
+        }
+        if let Err((fail, chain)) = self.place_chain(*open, machine) {
+            self.error(fail, chain);
+        }
+        Ok(())
+    }
+
+    /// Refuses operations that may not stand between the blocks of a chain.
+    pub(in crate::assemble) fn refuse_in_chain(&self, insts: &[Selected]) -> Result<(), Fail> {
+        let Some(open) = &self.open_chain else {
+            return Ok(());
+        };
+        let controls = |own: &&Selected| {
+            own.inst.row().class == Class::Control
+                && !own.inst.has_address()
+                && !matches!(own.inst.op, Op::Nop | Op::MemNop)
+        };
+        let Some(own) = insts.iter().find(controls) else {
+            return Ok(());
+        };
+        let what = format!("`{}`", own.inst.row().mnemonic);
+        let why = "between the blocks of a chain stand loads, stores and arithmetic";
+        let fail = Fail::new(Problem::Misplaced { what, why }, own.mnemonic_at);
+        Err(fail.related(open.at, "the chain begins here"))
+    }
+
+    /// Schedules the blocks of a chain, joins their words and appends them.
+    fn place_chain(&mut self, open: OpenChain, machine: &Machine) -> Result<(), PlacedFail> {
+        let mut blocks: Vec<LinearBlock> = Vec::new();
+        // Words between blocks, each with the number of the block that follows.
+        let mut between: Vec<(usize, PendingWord)> = Vec::new();
+        for item in open.items {
+            match item {
+                ChainItem::Block(block) => blocks.push(*block),
+                ChainItem::Words(words) => {
+                    between.extend(words.into_iter().map(|word| (blocks.len(), word)));
+                }
+            }
+        }
+        let rows = self.check_blocks(&mut blocks)?;
+        let insts: Vec<&Selected> = between.iter().flat_map(|(_, word)| &word.insts).collect();
+        let free = self.find_free_registers(&insts, &blocks, machine.cp2.registers);
+        let said = blocks.iter().map(LinearBlock::list_said);
+        let said = said.fold(RegSet::EMPTY, |set, regs| set | regs);
+        let mut composed = self.compose_chain(&mut blocks, &rows, machine, free)?;
+        let mut items: Vec<ChainWords> = Vec::new();
+        // The item that is every block's.
+        let mut owners: Vec<usize> = Vec::new();
+        let mut between = between.into_iter().peekable();
+        for (number, own) in composed.iter_mut().enumerate() {
+            let mut plain = Vec::new();
+            while let Some((_, word)) = between.next_if(|(before, _)| *before <= number) {
+                plain.push(ParsedWord::plain(word.insts, (word.at, word.chain)));
+            }
+            if !plain.is_empty() {
+                items.push(ChainWords::plain(plain));
+            }
+            owners.push(items.len());
+            let words = std::mem::take(&mut own.words);
+            let behind = own.composer.block.behind;
+            items.push(ChainWords::block(words, behind, own.ends_apart()));
+        }
+        let plain: Vec<ParsedWord> = between
+            .map(|(_, word)| ParsedWord::plain(word.insts, (word.at, word.chain)))
+            .collect();
+        if !plain.is_empty() {
+            items.push(ChainWords::plain(plain));
+        }
+        let joined = join_words(&items, machine);
+        let mut words = joined.items.into_iter().enumerate().peekable();
+        let mut state = IssueState::default();
+        let mut written = RegSet::EMPTY;
+        for (own, owner) in composed.into_iter().zip(owners) {
+            // Words between blocks are those of the next one.
+            let mut all = Vec::new();
+            while let Some((_, more)) = words.next_if(|(item, _)| *item <= owner) {
+                all.extend(more);
+            }
+            let overlap = joined.overlaps.get(owner).copied().flatten();
+            let followed = words.peek().is_some();
+            let (_, chain) = own.composer.place();
+            let finished = own.finish(self, &all, (&state, followed), overlap);
+            let (end, registers) = finished.map_err(|fail| (fail, chain))?;
+            state = end;
+            written |= registers;
+        }
+        let rest: Vec<ParsedWord> = words.flat_map(|(_, more)| more).collect();
+        let placed = PlacedBlock::place_words(self, &rest, machine, &state);
+        let placed = placed.map_err(|fail| (fail, open.chain))?;
+        if let Some(report) = self.reports.last_mut() {
+            report.add_words(placed.words() as u64);
+        }
+        self.append_block(placed);
+        if let Some(first) = blocks.first() {
+            self.note_writes(first, written, said);
+        }
+        Ok(())
+    }
+
+    /// Checks the blocks of a chain; returns the rows of their operations.
+    fn check_blocks(
+        &mut self,
+        blocks: &mut [LinearBlock],
+    ) -> Result<Vec<Vec<ChosenRow>>, PlacedFail> {
+        let mut rows = Vec::with_capacity(blocks.len());
+        for index in 0..blocks.len() {
+            let (before, rest) = blocks.split_at_mut(index);
+            let Some(block) = rest.first_mut() else {
+                continue;
+            };
+            let given: Vec<(usize, InitialSource)> = block
+                .initial
+                .iter()
+                .map(|own| (own.value, own.source))
+                .collect();
+            for (value, source) in given {
+                if let InitialSource::Block {
+                    block: from,
+                    value: read,
+                } = source
+                    && let Some(own) = before.get(from).and_then(|own| own.values.get(read))
+                {
+                    block.learn_width(value, own.width);
+                }
+            }
+            let chain = block.chain;
+            rows.push(self.check_block(block).map_err(|fail| (fail, chain))?);
+        }
+        Ok(rows)
+    }
+
+    /// Composes the blocks of a chain from the last to the first, so that every block leaves values where the later
+    /// ones want them.
+    fn compose_chain<'b>(
+        &self,
+        blocks: &'b mut [LinearBlock],
+        rows: &'b [Vec<ChosenRow>],
+        machine: &'b Machine,
+        mut free: BlockRegisters,
+    ) -> Result<Vec<ComposedBlock<'b>>, PlacedFail>
+    where
+        Self: 'b,
+    {
+        let held = hold_constants(blocks, &mut free);
+        let mut composed: Vec<ComposedBlock<'b>> = Vec::with_capacity(blocks.len());
+        let mut wanted: Vec<ReceivedValue> = Vec::new();
+        let mut next = RegSet::EMPTY;
+        for ((number, block), rows) in blocks.iter_mut().enumerate().zip(rows).rev() {
+            let at = block.at;
+            for own in wanted.iter().filter(|own| own.block == number) {
+                let (register, value) = (own.register, own.value);
+                block.finals.push(FinalValue {
+                    register,
+                    value,
+                    at,
+                });
+            }
+            let block: &'b LinearBlock = block;
+            // Values for later blocks stay where they are.
+            let kept = wanted.iter().map(|own| own.register.regs());
+            let kept = kept.fold(RegSet::EMPTY, |set, regs| set | regs);
+            let all = free.without(kept);
+            // Registers of its own let a block overlap the next one; a loop needs as many as it can get.
+            let apart = match block.count {
+                BlockCount::Once => all.without(next),
+                BlockCount::Known(_) | BlockCount::Register { .. } => BlockRegisters {
+                    addresses: all.without(next).addresses,
+                    ..all
+                },
+            };
+            let compose = |free: BlockRegisters| {
+                let own = (block, rows.as_slice());
+                let mut composer = Composer::new(self, machine, own, (free, number), block.chain);
+                composer.held = held
+                    .iter()
+                    .map(|constant| constant.seen_from(number))
+                    .collect();
+                composer.compose(self)
+            };
+            let own = compose(apart).or_else(|_| compose(all));
+            let own = own.map_err(|fail| (fail, block.chain))?;
+            wanted.retain(|own| own.block != number);
+            wanted.extend(&own.composer.received);
+            next = own.list_written();
+            composed.push(own);
+        }
+        composed.reverse();
+        Ok(composed)
+    }
+}
+
+/// A constant of several blocks of a chain, which has one register in all of them.
+struct SharedConstant {
+    words: [u32; 4],
+    quad: u8,
+    /// Number of the first block that uses it, which loads it.
+    first: usize,
+}
+
+impl SharedConstant {
+    /// Returns the constant as a block finds it.
+    const fn seen_from(&self, block: usize) -> HeldConstant {
+        HeldConstant {
+            words: self.words,
+            quad: self.quad,
+            loaded: self.first < block,
+        }
+    }
+}
+
+/// Takes registers for the constants that several blocks use.
+fn hold_constants(blocks: &[LinearBlock], free: &mut BlockRegisters) -> Vec<SharedConstant> {
+    let mut found: Vec<([u32; 4], usize, usize)> = Vec::new();
+    // A block without iterations loads nothing.
+    let carried_out = |block: &&LinearBlock| block.count != BlockCount::Known(0);
+    let blocks = blocks.iter().enumerate();
+    for (number, block) in blocks.filter(|(_, block)| carried_out(block)) {
+        for words in block.list_used_constants() {
+            match found.iter_mut().find(|(own, ..)| *own == words) {
+                Some((_, _, last)) => *last = number,
+                None => found.push((words, number, number)),
+            }
+        }
+    }
+    let shared = found.into_iter().filter(|(_, first, last)| first < last);
+    let shared = shared.filter_map(|(words, first, _)| {
+        let quad = free.take_quad()?;
+        Some(SharedConstant { words, quad, first })
+    });
+    shared.collect()
+}
