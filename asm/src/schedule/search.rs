@@ -138,7 +138,11 @@ impl Dataflow {
         }
         let live = registers::lifetimes(self, &cycles, interval, latency);
         let shape = (interval, registers::least_unroll(&live, interval));
-        let registers = registers::allocate(self, &live, shape, free)?;
+        // Values that iterations before the first leave are in their registers before the first cycle.
+        let registers = match self.is_general() {
+            true => registers::allocate_somehow(self, &live, shape, free)?,
+            false => registers::allocate(self, &live, shape, free)?,
+        };
         Some(ModuloSchedule {
             slack: self.slack(&cycles, latency),
             body: self.clone(),
