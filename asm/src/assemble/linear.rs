@@ -7,6 +7,8 @@ mod declarations;
 mod lines;
 mod moves;
 mod placed_block;
+mod pointers;
+mod rounds;
 
 pub(super) use composer::BlockWrites;
 pub(super) use placed_block::{BlockConstants, PlacedBlock};

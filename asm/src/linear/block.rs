@@ -121,7 +121,7 @@ pub(crate) struct BlockConstant {
 }
 
 /// The place that a pointer begins at.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum PointerOrigin {
     /// In a scalar register.
     Register(Scalar),
@@ -138,6 +138,25 @@ pub(crate) enum BlockStep {
     Register(u8),
 }
 
+/// The bytes in which a pointer goes round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockExtent {
+    /// So many.
+    Bytes(i64),
+    /// The number in a register, and so many more.
+    Register(Scalar, i64),
+}
+
+impl BlockExtent {
+    /// Returns the register that the extent is computed from.
+    pub(crate) fn register(self) -> Option<Scalar> {
+        match self {
+            Self::Bytes(_) => None,
+            Self::Register(register, _) => Some(register),
+        }
+    }
+}
+
 /// A pointer that steps once an iteration.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockPointer {
@@ -146,6 +165,8 @@ pub(crate) struct BlockPointer {
     /// Bytes from the base to the place of the first iteration.
     pub(crate) bytes: i64,
     pub(crate) step: BlockStep,
+    /// The bytes from the base on in which it goes round, if it does.
+    pub(crate) round: Option<BlockExtent>,
     pub(crate) at: Span,
     /// Source position of the first access.
     pub(crate) used: Option<Span>,

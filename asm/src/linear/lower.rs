@@ -1,12 +1,13 @@
 //! Makes a dataflow of a block: values, constants in registers, pointers.
 
 use super::block::{
-    BlockOperand, BlockOperation, BlockStep, InitialSource, LinearBlock, PlacementHint, ValueUse,
-    ValueWidth,
+    BlockOperand, BlockOperation, BlockPointer, BlockStep, InitialSource, LinearBlock,
+    PlacementHint, ValueUse, ValueWidth,
 };
 use super::carried_values::CarriedBy;
 use super::memory::MemoryOrder;
 use super::pointer_registers::PointerRegisters;
+use super::rounds::RoundRegisters;
 use super::widths::ChosenRow;
 use crate::isa::Kind;
 use crate::schedule::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
@@ -19,6 +20,8 @@ pub(crate) struct BlockRegisters {
     pub(crate) pairs: u64,
     /// Address registers: bit n for `a{n}`.
     pub(crate) addresses: u16,
+    /// What pointers that go round take besides.
+    pub(crate) rounds: RoundRegisters,
 }
 
 impl BlockRegisters {
@@ -38,13 +41,21 @@ impl BlockRegisters {
         Some(pair)
     }
 
-    /// Takes the lowest address register that is free.
+    /// Takes the lowest address register that is free: one in which no pointer goes round, if there is such a one and
+    /// some pointers go round.
     pub(crate) fn take_address(&mut self) -> Option<u8> {
-        let lowest = self.addresses.trailing_zeros();
+        let others = self.addresses & !self.rounds.kept;
+        let from = if others != 0 { others } else { self.addresses };
+        self.take_address_of(from)
+    }
+
+    /// Takes the lowest address register that is free and in a set.
+    pub(super) fn take_address_of(&mut self, set: u16) -> Option<u8> {
+        let lowest = (self.addresses & set).trailing_zeros();
         if lowest >= u16::BITS {
             return None;
         }
-        self.addresses &= self.addresses - 1;
+        self.addresses &= !(1 << lowest);
         Some(lowest as u8)
     }
 }
@@ -57,6 +68,8 @@ pub(crate) struct LoweredBlock {
     pub(crate) origins: Vec<Option<usize>>,
     /// Pointers that are used: each with its index in the block.
     pub(crate) pointers: Vec<(DataPointer, usize)>,
+    /// Step registers that the block sets itself: each with its number.
+    pub(crate) steps: Vec<(u8, i64)>,
     /// Constants that are used, in the order of their table: each with its register and its index in the block.
     pub(crate) constants: Vec<(u8, usize)>,
     /// Values before the first iteration.
@@ -92,6 +105,10 @@ pub(crate) enum LackingRegisters {
     Section,
     /// Address registers for pointers.
     Addresses,
+    /// Address registers in which pointers go round.
+    Rounds,
+    /// Step registers for pointers that go round.
+    Steps,
 }
 
 /// Makes a dataflow of a block whose rows have been chosen.
@@ -145,6 +162,7 @@ impl Lowering {
                 dataflow,
                 origins: Vec::new(),
                 pointers: Vec::new(),
+                steps: Vec::new(),
                 constants: Vec::new(),
                 initial: Vec::new(),
                 finals: Vec::new(),
@@ -180,14 +198,20 @@ impl Lowering {
 
     /// Gives registers to the pointers that accesses use.
     fn place_pointers(&mut self, block: &LinearBlock) -> Result<(), LackingRegisters> {
-        for (index, own) in block.pointers.iter().enumerate() {
+        // Pointers that go round have few registers to choose from: they come first.
+        let mut order: Vec<(usize, &BlockPointer)> = block.pointers.iter().enumerate().collect();
+        order.sort_by_key(|(_, own)| own.round.is_none());
+        for (index, own) in order {
             let registers = self.pointers.get_mut(index);
             for (_, register) in registers.into_iter().flat_map(|own| &mut own.found) {
-                let address = self.lowered.free.take_address();
-                let address = address.ok_or(LackingRegisters::Addresses)?;
-                let step = match own.step {
-                    BlockStep::Bytes(bytes) => PointerStep::Bytes(bytes),
-                    BlockStep::Register(register) => PointerStep::Register(register),
+                let (address, step) = match (own.round, own.step) {
+                    (Some(_), step) => self.lowered.take_round(step)?,
+                    (None, BlockStep::Bytes(bytes)) => {
+                        (self.lowered.take_plain()?, PointerStep::Bytes(bytes))
+                    }
+                    (None, BlockStep::Register(register)) => {
+                        (self.lowered.take_plain()?, PointerStep::Register(register))
+                    }
                 };
                 let pointer = self.lowered.dataflow.pointer(address, step);
                 self.lowered.pointers.push((pointer, index));

@@ -4,6 +4,7 @@
 //! pointers keep the order of the text, unless the block says that they are apart.
 
 use super::block::{BlockCount, BlockOperand, BlockPointer, BlockStep, LinearBlock, PointerOrigin};
+use super::rounds::meeting_in_round;
 use super::widths::ChosenRow;
 use crate::diag::{Fail, Problem};
 use crate::isa::Kind;
@@ -27,12 +28,12 @@ pub(super) struct MemoryAccess {
     pub(super) pointer: usize,
     /// Bytes from the pointer.
     pub(super) offset: i64,
-    bytes: i64,
+    pub(super) bytes: i64,
     /// Bytes of which the place is a multiple.
     pub(super) align: i64,
     stores: bool,
     /// Source position of the operand.
-    at: Span,
+    pub(super) at: Span,
 }
 
 impl LinearBlock {
@@ -44,7 +45,8 @@ impl LinearBlock {
             let Some(pointer) = self.pointers.get(access.pointer) else {
                 continue;
             };
-            let BlockStep::Bytes(step) = pointer.step else {
+            // What goes round steps by a register.
+            let (BlockStep::Bytes(step), None) = (pointer.step, pointer.round) else {
                 continue;
             };
             let (align, what) = (access.align, format!("the step of `{}`", pointer.name));
@@ -136,7 +138,15 @@ impl LinearBlock {
             (PointerOrigin::Address(_), PointerOrigin::Address(_)) => true,
             _ => false,
         };
-        if same_base && a.step == b.step {
+        let rounds = a.round.is_some() || b.round.is_some();
+        if rounds && same_base && never_part(a, b) {
+            if let Some(distance) = meeting_in_round(a, [first, second], 0) {
+                order(first, second, distance);
+            }
+            if let Some(distance) = meeting_in_round(a, [second, first], 1) {
+                order(second, first, distance);
+            }
+        } else if !rounds && same_base && a.step == b.step {
             let address = |own: &BlockPointer, access: &MemoryAccess| {
                 let place = own.bytes.saturating_add(access.offset);
                 match own.base {
@@ -171,6 +181,16 @@ impl LinearBlock {
             order(second, first, 1);
         }
     }
+}
+
+/// Returns true if two pointers that go round from one base are at one place in every iteration.
+fn never_part(a: &BlockPointer, b: &BlockPointer) -> bool {
+    let from = |own: &BlockPointer| match own.base {
+        PointerOrigin::Address(address) => address,
+        PointerOrigin::Register(_) => 0,
+    };
+    let place = |own: &BlockPointer| (from(own), own.bytes, own.step, own.round);
+    place(a) == place(b)
 }
 
 /// Returns the least number of iterations, `least` at least, after which an access at the second place meets what an

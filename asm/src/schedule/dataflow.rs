@@ -235,6 +235,12 @@ impl Dataflow {
         DataPointer(self.pointers.len() - 1)
     }
 
+    /// Returns the way in which a pointer steps.
+    pub(crate) fn pointer_step(&self, pointer: DataPointer) -> PointerStep {
+        let found = self.pointers.get(pointer.0);
+        found.map_or(PointerStep::Bytes(0), |&(_, step)| step)
+    }
+
     /// Returns the address register of a pointer.
     pub(crate) fn pointer_register(&self, pointer: DataPointer) -> u8 {
         let found = self.pointers.get(pointer.0);

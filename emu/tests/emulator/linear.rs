@@ -64,6 +64,7 @@ struct Drawn {
     meeting: usize,
     counted: usize,
     carried: usize,
+    round: usize,
 }
 
 fn assembled(text: &str, machine: &Machine) -> Result<Assembly, Flaw> {
@@ -235,6 +236,7 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     drawn.looped += usize::from(report.iterations != Some(1) && program.words.len() > 60);
     drawn.meeting += usize::from(!block.meetings().is_empty());
     drawn.carried += usize::from(!block.initial.is_empty());
+    drawn.round += usize::from(block.pointers.iter().any(|own| own.round.is_some()));
     Ok(drawn)
 }
 
@@ -248,6 +250,7 @@ impl Drawn {
         self.meeting += other.meeting;
         self.counted += other.counted;
         self.carried += other.carried;
+        self.round += other.round;
     }
 }
 
@@ -333,7 +336,13 @@ fn check_from(first: u64) {
     println!("{drawn:?}");
     // Few need too many registers, and all that blocks can say is drawn often.
     assert!(drawn.unschedulable * 100 <= drawn.blocks, "{drawn:?}");
-    for often in [drawn.looped, drawn.meeting, drawn.counted, drawn.carried] {
+    for often in [
+        drawn.looped,
+        drawn.meeting,
+        drawn.counted,
+        drawn.carried,
+        drawn.round,
+    ] {
         assert!(often * 8 > drawn.blocks, "{drawn:?}");
     }
 }

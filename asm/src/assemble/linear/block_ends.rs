@@ -5,10 +5,10 @@
 use super::composer::Composer;
 use super::moves::{meet, order_moves};
 use super::placed_block::{BlockLine, WordSymbol};
+use super::rounds::{set_register_to, set_up_round, set_up_steps};
 use crate::diag::Fail;
-use crate::linear::{
-    CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock, PointerOrigin,
-};
+use crate::isa::Scalar;
+use crate::linear::{CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock};
 use crate::schedule::{LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
 use crate::syntax::Register;
 
@@ -195,27 +195,15 @@ fn set_up_pointers(
     lowered: &LoweredBlock,
     schedule: &ModuloSchedule,
 ) -> Vec<PointerSetup> {
-    /// Bytes that `addi` adds at most and at least.
-    const ADDED: std::ops::Range<i64> = -2048..2048;
-    let mut setups = Vec::new();
+    let mut setups = set_up_steps(lowered, schedule);
     for &(pointer, index) in &lowered.pointers {
         let Some(own) = block.pointers.get(index) else {
             continue;
         };
         let bytes = schedule.bias(pointer).saturating_add(own.bytes);
         let a = schedule.pointer_register(pointer);
-        let words = match own.base {
-            PointerOrigin::Address(address) => {
-                vec![format!("movi a{a}, {}", address.saturating_add(bytes))]
-            }
-            PointerOrigin::Register(scalar) if ADDED.contains(&bytes) => {
-                vec![format!("addi a{a}, {scalar}, {bytes}")]
-            }
-            PointerOrigin::Register(scalar) => vec![
-                format!("movi a{a}, {bytes}"),
-                format!("add a{a}, a{a}, {scalar}"),
-            ],
-        };
+        let mut words = set_register_to(Scalar::address(a), own.base, bytes);
+        words.extend(set_up_round(own, a, schedule.bias(pointer)));
         let registers = vec![a];
         setups.push(PointerSetup { words, registers });
     }

@@ -9,7 +9,7 @@ use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
     BlockCount, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChosenRow, CycleFormula,
     InitialSource, KeptValues, LackingRegisters, LinearBlock, LoweredBlock, PlacementHint,
-    PointerOrigin, lower,
+    PointerOrigin, RoundRegisters, lower,
 };
 use crate::schedule::{
     Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord,
@@ -87,6 +87,7 @@ impl Assembler<'_> {
         }
         let rows = block.find_widths()?;
         block.check_steps(&rows)?;
+        block.check_rounds(&rows)?;
         let free = self.find_free_registers(&block, machine.cp2.registers);
         let number = self.reports.len();
         let mut composer = Composer {
@@ -148,6 +149,7 @@ impl Assembler<'_> {
         let mut free = BlockRegisters {
             pairs: 0,
             addresses: 0,
+            rounds: RoundRegisters::default(),
         };
         let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
         for pair in (0..pairs).filter(|&pair| !taken.contains(Reg::pair(pair))) {
@@ -157,6 +159,7 @@ impl Assembler<'_> {
         for a in (0..ADDRESSES).filter(|&a| !taken.contains(address(a))) {
             free.addresses |= 1 << a;
         }
+        free.find_rounds(taken, block.goes_round());
         free
     }
 }
@@ -308,6 +311,10 @@ impl Composer<'_> {
         let what = match lack {
             LackingRegisters::Section => "registers for constants and values of earlier iterations",
             LackingRegisters::Addresses => "address registers for its pointers and its count",
+            LackingRegisters::Rounds => {
+                "address registers a0 .. a7, with their b and l, for pointers that go round"
+            }
+            LackingRegisters::Steps => "step registers for pointers that go round",
         };
         let name = self.block.name.to_string();
         Fail::new(Problem::LacksRegisters { name, what }, self.block.at)
@@ -394,6 +401,7 @@ impl LinearBlock {
             BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
             BlockStep::Bytes(_) => None,
         });
+        let extents = self.pointers.iter().filter_map(|own| own.round?.register());
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
             InitialSource::Words(_) => None,
@@ -406,6 +414,7 @@ impl LinearBlock {
         invariants
             .chain(bases)
             .chain(steps)
+            .chain(extents.map(Register::Scalar))
             .chain(initial)
             .chain(count)
             .chain(finals)

@@ -2,8 +2,9 @@
 
 use super::declarations::{
     LONGEST_INTERVAL, out_of_range, read_constants, read_count, read_final_values,
-    read_initial_values, read_pointers, read_registers,
+    read_initial_values, read_registers,
 };
+use super::pointers::read_pointers;
 use crate::assemble::select::{find_rows, unknown_mnemonic};
 use crate::assemble::state::{Assembler, Context, Section};
 use crate::assemble::symbols::Table;

@@ -101,6 +101,26 @@ pub(super) struct Pointer {
     pub(super) base: usize,
     pub(super) bytes: i64,
     pub(super) step: i64,
+    /// True if a register has the step.
+    pub(super) step_in_register: bool,
+    /// The bytes in which it goes round, with those of them that are written: a register has the others.
+    pub(super) round: Option<(i64, Option<i64>)>,
+}
+
+impl Pointer {
+    /// Returns the bytes from the base to the place of an iteration.
+    pub(super) fn place(&self, iteration: u32) -> i64 {
+        let mut place = self.bytes;
+        for _ in 0..iteration {
+            place += self.step;
+            match self.round {
+                Some((extent, _)) if place < 0 => place += extent,
+                Some((extent, _)) if place >= extent => place -= extent,
+                _ => {}
+            }
+        }
+        place
+    }
 }
 
 /// The place of a value before the first iteration.
@@ -176,10 +196,10 @@ impl Block {
             for own in &self.operations {
                 if let Some((pointer, offset, bytes, stores)) = own.access() {
                     let at = &self.pointers[pointer];
-                    let start = self.bases[at.base].1 + at.bytes;
+                    let start = self.bases[at.base].1;
                     all.push(Access {
                         pointer,
-                        place: start + offset + i64::from(iteration) * at.step,
+                        place: start + offset + at.place(iteration),
                         bytes,
                         stores,
                     });
@@ -205,11 +225,20 @@ impl Block {
         found
     }
 
-    /// True if no access meets one of a pointer of another base or step, so that `.apart` holds.
+    /// True if no access meets one of a pointer of another base, step or round, so that `.apart` holds.
     pub(super) fn is_apart(&self) -> bool {
         let kind = |access: &Access| {
             let own = &self.pointers[access.pointer];
-            (own.base, own.step)
+            // Step registers are different ones.
+            let step = match own.step_in_register {
+                true => (1, access.pointer as i64),
+                false => (0, own.step),
+            };
+            let round = own.round.map(|(extent, written)| match written {
+                Some(_) => (own.bytes, 1, access.pointer as i64),
+                None => (own.bytes, 0, extent),
+            });
+            (own.base, step, round)
         };
         self.meetings().iter().all(|(a, b)| kind(a) == kind(b))
     }

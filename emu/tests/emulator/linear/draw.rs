@@ -231,10 +231,33 @@ impl Drawing<'_> {
             } else {
                 self.random.below(bases)
             };
-            let bytes = unit * self.random.range(-4, 4);
-            self.block.pointers.push(Pointer { base, bytes, step });
+            let mut pointer = Pointer {
+                base,
+                bytes: unit * self.random.range(-4, 4),
+                step,
+                step_in_register: self.random.once_in(4),
+                round: None,
+            };
+            if self.random.once_in(3) {
+                self.go_round(&mut pointer, unit);
+            }
+            self.block.pointers.push(pointer);
             self.units.push(unit);
         }
+    }
+
+    /// Lets a pointer go round.
+    fn go_round(&mut self, pointer: &mut Pointer, unit: i64) {
+        let least = (pointer.step.abs() / unit).max(1);
+        let extent = unit * self.random.range(least, least + 12);
+        pointer.bytes = match self.random.once_in(4) && pointer.step - unit >= -extent {
+            // It begins below its range, as one does whose last place is the extent.
+            true => -unit.min(extent),
+            false => unit * self.random.range(0, extent / unit - 1),
+        };
+        let written = self.random.once_in(3);
+        let written = written.then(|| self.random.pick(&[0, -32, 48, 4096]));
+        pointer.round = Some((extent, written));
     }
 
     fn constant(&mut self) -> Constant {

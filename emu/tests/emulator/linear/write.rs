@@ -1,6 +1,6 @@
 //! Writes a block as linear assembly, and its definition.
 
-use super::block::{Block, Count, DATA, Initial, Operand, Operation};
+use super::block::{Block, Count, DATA, Initial, Operand, Operation, Pointer};
 use cp2_asm::isa::{Kind, Row};
 use std::fmt::Write;
 
@@ -18,6 +18,9 @@ const VALUES: i64 = 0x4000;
 const QUAD: i64 = 16;
 /// Words that nothing waits for behind the set-up.
 const SETTLE: usize = 20;
+/// The step register of the first pointer, and the control register of its extent, where registers have them.
+const FIRST_STEP: usize = 8;
+const FIRST_EXTENT: usize = 8;
 
 /// Returns the name of a value in the text.
 fn name(value: usize) -> String {
@@ -94,10 +97,22 @@ pub(super) fn write_linear(block: &Block) -> String {
     for (index, pointer) in block.pointers.iter().enumerate() {
         let base = &block.bases[pointer.base].0;
         let sign = if pointer.bytes < 0 { '-' } else { '+' };
-        let (bytes, step) = (pointer.bytes.abs(), pointer.step);
+        let bytes = pointer.bytes.abs();
+        let step = match pointer.step_in_register {
+            true => format!("s{}", FIRST_STEP + index),
+            false => pointer.step.to_string(),
+        };
+        let round = match pointer.round {
+            Some((_, Some(written))) if written != 0 => {
+                format!(" round c{} + ({written})", FIRST_EXTENT + index)
+            }
+            Some((_, Some(_))) => format!(" round c{}", FIRST_EXTENT + index),
+            Some((extent, None)) => format!(" round {extent}"),
+            None => String::new(),
+        };
         writeln!(
             text,
-            "    .pointer p{index} = {base} {sign} {bytes} by {step}"
+            "    .pointer p{index} = {base} {sign} {bytes} by {step}{round}"
         )
         .unwrap();
     }
@@ -165,7 +180,7 @@ pub(super) fn write_program(block: &Block) -> String {
         writeln!(text, "    movi a14, {at}\n    stq q{quad}, [a14]").unwrap();
     }
     // The registers that pointers begin at have not changed.
-    for (name, place) in &block.bases {
+    for (name, place) in list_scalars(block) {
         writeln!(text, "    movi s0, {place}\n    sub c0, s0, {name}").unwrap();
         text.push_str("    bnz c0, changed\n");
     }
@@ -181,8 +196,48 @@ pub(super) fn write_program(block: &Block) -> String {
 }
 
 fn write_bases(block: &Block, text: &mut String) {
-    for (name, place) in &block.bases {
-        writeln!(text, "    movi {name}, {place}").unwrap();
+    for (name, number) in list_scalars(block) {
+        writeln!(text, "    movi {name}, {number}").unwrap();
+    }
+}
+
+/// Lists the scalar registers that are set before the block, with their numbers.
+fn list_scalars(block: &Block) -> Vec<(String, i64)> {
+    let mut all = block.bases.clone();
+    for (index, pointer) in block.pointers.iter().enumerate() {
+        if pointer.step_in_register {
+            all.push((format!("s{}", FIRST_STEP + index), pointer.step));
+        }
+        if let Some((extent, Some(written))) = pointer.round {
+            all.push((format!("c{}", FIRST_EXTENT + index), extent - written));
+        }
+    }
+    all
+}
+
+/// Writes the step of a pointer in the definition: `c{index}` is its place, `s{index}` its step, `s{8 + index}` the
+/// begin of its range and `c{8 + index}` the extent.
+fn write_step(index: usize, pointer: &Pointer, text: &mut String) {
+    writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
+    if pointer.round.is_none() {
+        return;
+    }
+    let (begin, extent) = (format!("s{}", 8 + index), format!("c{}", 8 + index));
+    let lines = [
+        // Below the range the extent is added.
+        format!("sub c6, c{index}, {begin}"),
+        "sar c7, c6, 31".to_owned(),
+        format!("and c7, c7, {extent}"),
+        format!("add c{index}, c{index}, c7"),
+        // Behind it the extent is taken away.
+        format!("sub c7, {extent}, c6"),
+        "addi c7, c7, -1".to_owned(),
+        "sar c7, c7, 31".to_owned(),
+        format!("and c7, c7, {extent}"),
+        format!("sub c{index}, c{index}, c7"),
+    ];
+    for line in lines {
+        writeln!(text, "    {line}").unwrap();
     }
 }
 
@@ -191,13 +246,17 @@ fn write_bases(block: &Block, text: &mut String) {
 pub(super) fn write_definition(block: &Block) -> String {
     let mut text = ".program\n".to_owned();
     for (index, pointer) in block.pointers.iter().enumerate() {
-        let start = block.bases[pointer.base].1 + pointer.bytes;
+        let base = block.bases[pointer.base].1;
+        let (start, step) = (base + pointer.bytes, pointer.step);
         writeln!(
             text,
-            "    movi c{index}, {start}\n    movi s{index}, {}",
-            pointer.step
+            "    movi c{index}, {start}\n    movi s{index}, {step}"
         )
         .unwrap();
+        if let Some((extent, _)) = pointer.round {
+            let n = 8 + index;
+            writeln!(text, "    movi s{n}, {base}\n    movi c{n}, {extent}").unwrap();
+        }
     }
     let slots = Slots::new(block);
     slots.begin(block, &mut text);
@@ -218,8 +277,8 @@ pub(super) fn write_definition(block: &Block) -> String {
                 copy(from, to, true, &mut text);
             }
         }
-        for index in 0..block.pointers.len() {
-            writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
+        for (index, pointer) in block.pointers.iter().enumerate() {
+            write_step(index, pointer, &mut text);
         }
         text.push_str("    }\n");
     }
