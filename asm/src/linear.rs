@@ -11,6 +11,7 @@ mod memory;
 mod pointer_registers;
 mod report;
 mod rounds;
+mod scalars;
 mod widths;
 
 pub(crate) use block::{

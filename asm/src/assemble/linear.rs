@@ -4,6 +4,7 @@ mod block_ends;
 mod composer;
 mod counted;
 mod declarations;
+mod initial_scalars;
 mod lines;
 mod moves;
 mod placed_block;

@@ -31,6 +31,8 @@ pub(crate) struct InitialValue {
     /// Number of iterations before the first.
     pub(crate) distance: u32,
     pub(crate) source: InitialSource,
+    /// The first number that is given, if that is no register.
+    pub(crate) number: crate::expr::Value,
     pub(crate) at: Span,
 }
 
@@ -40,6 +42,8 @@ pub(crate) enum InitialSource {
     Register(Register),
     /// The words of a quad, of which a pair takes the first two.
     Words([u32; 4]),
+    /// A number in a scalar.
+    Number(i64),
 }
 
 /// A register that gets a value behind the last iteration: `.after q20 = x`.
@@ -55,6 +59,8 @@ pub(crate) struct FinalValue {
 pub(crate) enum ValueWidth {
     Pair,
     Quad,
+    /// A shared scalar.
+    Scalar,
 }
 
 /// A value that an iteration computes.
@@ -80,10 +86,23 @@ pub(crate) struct ValueUse {
 #[derive(Clone, Debug)]
 pub(crate) enum BlockOperand {
     Value(ValueUse),
-    Constant { index: usize, half: Option<u8> },
+    Constant {
+        index: usize,
+        half: Option<u8>,
+    },
     Register(Register),
     Immediate(crate::expr::Value),
-    Address { pointer: usize, offset: i64 },
+    Address {
+        pointer: usize,
+        offset: i64,
+    },
+    /// The place at so many bytes from a scalar value.
+    Place {
+        address: ValueUse,
+        offset: i64,
+    },
+    /// Two scalar results.
+    Couple([ValueUse; 2]),
 }
 
 /// An operation as written.
@@ -105,9 +124,18 @@ impl BlockOperation {
         // Results stand at the same places in all rows.
         let form = self.rows.first().map(|op| op.row().form.operands());
         let operands = form.unwrap_or_default().iter().zip(&self.operands);
-        operands.filter_map(|(o, (operand, _))| match operand {
-            BlockOperand::Value(used) => Some((*used, o.role.writes())),
-            _ => None,
+        operands.flat_map(|(o, (operand, _))| {
+            let values = match *operand {
+                BlockOperand::Value(used) | BlockOperand::Place { address: used, .. } => {
+                    [Some(used), None]
+                }
+                BlockOperand::Couple(both) => both.map(Some),
+                _ => [None, None],
+            };
+            values
+                .into_iter()
+                .flatten()
+                .map(|used| (used, o.role.writes()))
         })
     }
 }
@@ -243,6 +271,11 @@ impl LinearBlock {
         self.value_indices.get(name).copied()
     }
 
+    /// Returns the index of a pointer.
+    pub(super) fn find_pointer(&self, name: &str) -> Option<usize> {
+        self.pointer_indices.get(name).copied()
+    }
+
     /// Returns the index of a constant.
     pub(crate) fn find_constant(&self, name: &str) -> Option<usize> {
         self.constant_indices.get(name).copied()
@@ -309,7 +342,8 @@ impl LinearBlock {
         if let Some(value) = self.values.get_mut(value) {
             value.width.get_or_insert(match register {
                 Register::Pair(_) => ValueWidth::Pair,
-                Register::Quad(_) | Register::Scalar(_) => ValueWidth::Quad,
+                Register::Quad(_) => ValueWidth::Quad,
+                Register::Scalar(_) => ValueWidth::Scalar,
             });
         }
     }
@@ -414,7 +448,7 @@ impl LinearBlock {
     }
 
     /// Returns the index of a pointer, which is marked as used.
-    pub(crate) fn use_pointer(&mut self, name: &BlockValueName) -> Result<usize, Fail> {
+    pub(super) fn use_pointer(&mut self, name: &BlockValueName) -> Result<usize, Fail> {
         let found = self.pointer_indices.get(&name.text).copied();
         let Some(index) = found.filter(|_| name.half.is_none() && name.distance.is_none()) else {
             let known = self.pointers.iter().map(|pointer| &*pointer.name);

@@ -8,8 +8,9 @@ use super::carried_values::CarriedBy;
 use super::memory::MemoryOrder;
 use super::pointer_registers::PointerRegisters;
 use super::rounds::RoundRegisters;
+use super::scalars::ScalarPlaces;
 use super::widths::ChosenRow;
-use crate::isa::Kind;
+use crate::isa::{Kind, Slot};
 use crate::schedule::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 use crate::syntax::Register;
 
@@ -20,6 +21,8 @@ pub(crate) struct BlockRegisters {
     pub(crate) pairs: u64,
     /// Address registers: bit n for `a{n}`.
     pub(crate) addresses: u16,
+    /// Control registers: bit n for `c{n}`.
+    pub(crate) controls: u16,
     /// What pointers that go round take besides.
     pub(crate) rounds: RoundRegisters,
 }
@@ -87,6 +90,8 @@ pub(crate) enum CarriedPlace {
     Register(Register),
     /// The registers of the value, so many iterations before the first, or in the last (0).
     Value(DataValue, u32),
+    /// The same, of the second scalar of a couple.
+    Second(DataValue, u32),
 }
 
 /// The way in which values of earlier iterations are kept.
@@ -148,6 +153,7 @@ pub(super) struct Lowering {
     pub(super) constants: Vec<Option<u8>>,
     /// Address registers of every pointer.
     pub(super) pointers: Vec<PointerRegisters>,
+    pub(super) scalars: ScalarPlaces,
 }
 
 impl Lowering {
@@ -172,6 +178,7 @@ impl Lowering {
             carried: vec![CarriedBy::Copies; block.values.len()],
             constants: vec![None; block.constants.len()],
             pointers: PointerRegisters::of(block, rows),
+            scalars: ScalarPlaces::of(block),
         }
     }
 
@@ -284,7 +291,11 @@ impl Lowering {
                     None => DataOperand::Quad(quad),
                 },
                 BlockOperand::Register(Register::Pair(pair)) => DataOperand::Pair(pair),
-                BlockOperand::Register(Register::Scalar(_)) => continue,
+                BlockOperand::Register(Register::Scalar(scalar)) => DataOperand::Scalar(scalar.0),
+                BlockOperand::Couple([first, _]) => {
+                    let value = self.data_value(block, first.value);
+                    DataOperand::Whole(value)
+                }
                 BlockOperand::Immediate(value) => {
                     immediate = Some(match operand.kind {
                         Kind::Float24 => DataImmediate::Bits(value.to_f32_bits()),
@@ -296,6 +307,7 @@ impl Lowering {
                     place = Some((pointer, offset));
                     continue;
                 }
+                BlockOperand::Place { .. } => continue,
             };
             if written {
                 defs.push(register);
@@ -304,6 +316,13 @@ impl Lowering {
                 distances.push(distance);
             }
         }
+        // The address comes behind all operands.
+        let through = operation.find_address().map(|(address, offset)| {
+            let (register, distance) = self.value(block, address, None);
+            uses.push(register);
+            distances.push(distance);
+            offset
+        });
         let dataflow = &mut self.lowered.dataflow;
         let place = place.and_then(|(pointer, offset)| {
             Some((self.pointers.get(pointer)?.find(offset)?, offset))
@@ -311,6 +330,10 @@ impl Lowering {
         match place {
             Some((pointer, offset)) => {
                 dataflow.access(row.mnemonic, row.class, pointer, offset, &defs, &uses);
+            }
+            None if row.slot() == Slot::Mem => {
+                let row = (row.mnemonic, row.class);
+                dataflow.scalar_operation(row, (&defs, &uses), immediate, through);
             }
             None => dataflow.operation((row.mnemonic, row.class), &defs, &uses, immediate),
         }
@@ -327,11 +350,14 @@ impl Lowering {
     /// Returns a value of the dataflow, which is entered where it is first asked for.
     pub(super) fn data_value(&mut self, block: &LinearBlock, value: usize) -> DataValue {
         let dataflow = &mut self.lowered.dataflow;
+        let (shared, half) = self.scalars.find(value);
+        let used = self.scalars.used_as(value);
         let mut make = || match block.is_pair(value) {
+            _ if block.is_scalar(value) => dataflow.scalar(half.is_some(), used),
             true => dataflow.pair(),
             false => dataflow.quad(),
         };
-        match self.values.get_mut(value) {
+        match self.values.get_mut(shared) {
             Some(entry) => *entry.get_or_insert_with(make),
             None => make(),
         }
@@ -356,7 +382,10 @@ impl Lowering {
         half: Option<u8>,
     ) -> (DataOperand, u32) {
         let pair = block.is_pair(used.value);
-        let half = used.half.or(half).filter(|_| !pair);
+        let half = match block.is_scalar(used.value) {
+            true => None,
+            false => used.half.or(half).filter(|_| !pair),
+        };
         let register = match self.carried.get(used.value) {
             Some(&CarriedBy::Fixed(register)) => Some(register),
             Some(CarriedBy::Moves(registers)) => used
@@ -374,7 +403,7 @@ impl Lowering {
             return (operand, 0);
         }
         let value = self.data_value(block, used.value);
-        let operand = match half {
+        let operand = match half.or(self.scalars.find(used.value).1) {
             None => DataOperand::Whole(value),
             Some(0) => DataOperand::Lo(value),
             Some(_) => DataOperand::Hi(value),
@@ -388,8 +417,7 @@ pub(super) fn fixed_operand(register: Register) -> DataOperand {
     match register {
         Register::Pair(pair) => DataOperand::Pair(pair),
         Register::Quad(quad) => DataOperand::Quad(quad),
-        // Section registers alone are given to values.
-        Register::Scalar(_) => DataOperand::Pair(0),
+        Register::Scalar(scalar) => DataOperand::Scalar(scalar.0),
     }
 }
 

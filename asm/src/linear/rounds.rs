@@ -97,7 +97,7 @@ impl LinearBlock {
             }
         }
         for access in self.list_accesses(rows) {
-            let Some(own) = self.pointers.get(access.pointer) else {
+            let Some(own) = self.pointer_of(&access) else {
                 continue;
             };
             let numbers = [

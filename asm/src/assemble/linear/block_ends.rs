@@ -3,6 +3,7 @@
 //! Constants, pointers, values before the first and behind the last iteration.
 
 use super::composer::Composer;
+use super::initial_scalars::InitialScalars;
 use super::moves::{meet, order_moves};
 use super::placed_block::{BlockLine, WordSymbol};
 use super::rounds::{set_register_to, set_up_round, set_up_steps};
@@ -76,9 +77,12 @@ impl Composer<'_> {
         mut text: LoopText,
     ) -> Result<LoopText, Fail> {
         let (mut moves, mut loads) = (Vec::new(), Vec::new());
+        let mut scalars = InitialScalars::default();
         for &(place, source) in &lowered.initial {
             let to = register_of(place, lowered, schedule, 0);
             match source {
+                source if scalars.add(to, source) => {}
+                InitialSource::Number(_) => {}
                 InitialSource::Register(from) => moves.push((to, from)),
                 InitialSource::Words(words) => loads.push((to, words)),
             }
@@ -98,6 +102,7 @@ impl Composer<'_> {
         for (to, words) in loads {
             self.load_row(lines, lowered, to, words)?;
         }
+        lines.extend(scalars.words().map(|text| BlockLine::word(text, place)));
         Ok(text.set_up(set_up_pointers(self.block, lowered, schedule)))
     }
 
@@ -108,18 +113,21 @@ impl Composer<'_> {
         lowered: &LoweredBlock,
     ) -> Result<(), Fail> {
         let (mut moves, mut loads) = (Vec::new(), Vec::new());
+        let mut scalars = InitialScalars::default();
         for last in &self.block.finals {
             let mut initial = self.block.initial.iter();
             let given = initial.find(|own| (own.value, own.distance) == (last.value, 1));
-            match given.map(|own| own.source) {
+            match given.map(|own| self.block.source_of(own)) {
+                Some(source) if scalars.add(last.register, source) => {}
                 Some(InitialSource::Register(from)) => moves.push((last.register, from)),
                 Some(InitialSource::Words(words)) => loads.push((last.register, words)),
-                None => {}
+                Some(InitialSource::Number(_)) | None => {}
             }
         }
         let place = self.place();
         let operations = order_moves(&moves).into_iter();
         lines.extend(operations.map(|text| BlockLine::word(text, place)));
+        lines.extend(scalars.words().map(|text| BlockLine::word(text, place)));
         if !loads.is_empty() {
             self.point_at_table(lines, lowered)?;
         }
@@ -175,13 +183,17 @@ fn register_of(
 ) -> Register {
     match place {
         CarriedPlace::Register(register) => register,
-        CarriedPlace::Value(value, distance) => {
+        CarriedPlace::Value(value, distance) | CarriedPlace::Second(value, distance) => {
             let iteration = match distance {
                 0 => last,
                 before => -i64::from(before),
             };
             let first = schedule.register_of(value, iteration).unwrap_or(0);
             match lowered.dataflow.is_quad_value(value) {
+                _ if first >= 64 => {
+                    let second = u8::from(matches!(place, CarriedPlace::Second(..)));
+                    Register::Scalar(Scalar(first - 64 + second))
+                }
                 true => Register::Quad(first / 2),
                 false => Register::Pair(first),
             }

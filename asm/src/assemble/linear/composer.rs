@@ -12,8 +12,8 @@ use crate::linear::{
     PointerOrigin, RoundRegisters, lower,
 };
 use crate::schedule::{
-    Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord,
-    MAX_LOOP_COUNT, ModuloSchedule, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
+    Dataflow, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord, MAX_LOOP_COUNT,
+    ModuloSchedule, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
 };
 use crate::source::Span;
 use crate::syntax::Register;
@@ -88,6 +88,7 @@ impl Assembler<'_> {
         let rows = block.find_widths()?;
         block.check_steps(&rows)?;
         block.check_rounds(&rows)?;
+        block.check_scalars()?;
         let free = self.find_free_registers(&block, machine.cp2.registers);
         let number = self.reports.len();
         let mut composer = Composer {
@@ -149,6 +150,7 @@ impl Assembler<'_> {
         let mut free = BlockRegisters {
             pairs: 0,
             addresses: 0,
+            controls: 0,
             rounds: RoundRegisters::default(),
         };
         let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
@@ -218,7 +220,7 @@ impl Composer<'_> {
         let least = lowered.dataflow.least_interval(self.machine);
         let asked = self.block.least_interval.saturating_sub(least);
         lowered.dataflow.spare = asked.max(self.block.spare) as usize;
-        let free = FreeRegisters::new(lowered.free.pairs);
+        let free = lowered.free_registers();
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
         // A count that is not known has to fit the number of copies.
@@ -247,7 +249,7 @@ impl Composer<'_> {
     /// Schedules one iteration as a straight line.
     pub(super) fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
         let lowered = self.lower(kept)?;
-        let free = FreeRegisters::new(lowered.free.pairs);
+        let free = lowered.free_registers();
         let request = ScheduleRequest::new(free, Iterations::Known(1));
         let kept = self.search(&lowered.dataflow, &(request, false), || {
             let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
@@ -404,7 +406,7 @@ impl LinearBlock {
         let extents = self.pointers.iter().filter_map(|own| own.round?.register());
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
-            InitialSource::Words(_) => None,
+            InitialSource::Words(_) | InitialSource::Number(_) => None,
         });
         let count = match self.count {
             BlockCount::Register { register, .. } => Some(Register::Scalar(register)),

@@ -89,9 +89,12 @@ pub(super) fn read_initial_values(
             return Err(Fail::new(problem, name.at));
         };
         p.expect("=")?;
-        let source = match section_register(p, names) {
-            Some(register) => InitialSource::Register(register),
-            None => InitialSource::Words(quad_of_numbers(p)?.1),
+        let (source, number) = match any_register(p, names) {
+            Some(register) => (InitialSource::Register(register), Value::Int(0)),
+            None => {
+                let (number, words) = quad_of_numbers(p)?;
+                (InitialSource::Words(words), number)
+            }
         };
         let value = block.enter_value(&name.text, name.at);
         let mut others = block.initial.iter();
@@ -109,6 +112,7 @@ pub(super) fn read_initial_values(
             value,
             distance,
             source,
+            number,
             at: name.at,
         });
         if !p.eat(",") {
@@ -124,8 +128,8 @@ pub(super) fn read_final_values(
     names: &Table,
 ) -> Result<(), Fail> {
     loop {
-        let Some(register) = section_register(p, names) else {
-            return p.expected("a register of the sections, as `q20`");
+        let Some(register) = any_register(p, names) else {
+            return p.expected("a register, as `q20`");
         };
         p.expect("=")?;
         let name = p.value_name("a value")?;
@@ -157,6 +161,14 @@ pub(super) fn read_final_values(
     }
 }
 
+/// Reads a register, if one stands here; otherwise takes no token.
+fn any_register(p: &mut Parser<'_, '_>, names: &Table) -> Option<Register> {
+    p.attempt(|p| {
+        let name = p.name("a register").ok()?;
+        Register::named(&name.text, names)
+    })
+}
+
 /// Reads a scalar register, if one stands here; otherwise takes no token.
 pub(super) fn scalar_register(p: &mut Parser<'_, '_>) -> Option<Scalar> {
     p.attempt(|p| {
@@ -165,15 +177,6 @@ pub(super) fn scalar_register(p: &mut Parser<'_, '_>) -> Option<Scalar> {
             Register::Scalar(scalar) => Some(scalar),
             Register::Pair(_) | Register::Quad(_) => None,
         }
-    })
-}
-
-/// Reads a register of the sections, if one stands here; otherwise takes no token.
-fn section_register(p: &mut Parser<'_, '_>, names: &Table) -> Option<Register> {
-    p.attempt(|p| {
-        let name = p.name("a register").ok()?;
-        let register = Register::named(&name.text, names)?;
-        (!matches!(register, Register::Scalar(_))).then_some(register)
     })
 }
 

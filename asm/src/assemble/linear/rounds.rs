@@ -7,7 +7,7 @@ use crate::linear::{
 use crate::schedule::{ModuloSchedule, PointerSetup, PointerStep};
 
 impl BlockRegisters {
-    /// Finds the registers that pointers which go round may take, among those that are not taken.
+    /// Finds the registers that scalar values and pointers which go round may take, among those that are not taken.
     pub(super) fn find_rounds(&mut self, taken: RegSet, goes_round: bool) {
         let free = |scalar: Scalar| !taken.contains(scalar.reg());
         self.rounds.ranges = 0;
@@ -19,6 +19,9 @@ impl BlockRegisters {
         }
         for s in (0..16u8).filter(|&s| free(Scalar::step(s))) {
             self.rounds.steps |= 1 << s;
+        }
+        for c in (0..16u8).filter(|&c| free(Scalar::control(c))) {
+            self.controls |= 1 << c;
         }
         self.rounds.kept = if goes_round { self.rounds.ranges } else { 0 };
     }
