@@ -10,14 +10,18 @@ mod lower;
 mod memory;
 mod pointer_registers;
 mod report;
+mod rounds;
+mod scalars;
 mod widths;
 
 pub(crate) use block::{
-    BlockConstant, BlockCount, BlockOperand, BlockOperation, BlockPointer, BlockStep, FinalValue,
-    InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin, ValueUse, ValueWidth,
+    BlockConstant, BlockCount, BlockExtent, BlockOperand, BlockOperation, BlockPointer, BlockStep,
+    FinalValue, InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin, ValueUse,
+    ValueWidth,
 };
 pub(crate) use lower::{
     BlockRegisters, CarriedPlace, HeldConstant, KeptValues, LackingRegisters, LoweredBlock, lower,
 };
 pub use report::{BlockReport, BoundTerm, ChainOverlap, CycleFormula};
+pub(crate) use rounds::{ROUND_ADDRESSES, RoundRegisters};
 pub(crate) use widths::ChosenRow;

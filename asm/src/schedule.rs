@@ -38,6 +38,7 @@ mod tighten;
 
 pub(crate) use cache::KeptSchedule;
 pub use cache::ScheduleCache;
+pub(crate) use dataflow::ScalarUse;
 pub use dataflow::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 pub(crate) use emit::MAX_LOOP_COUNT;
 pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};

@@ -285,7 +285,7 @@ mod tests {
     fn blocks_that_find_no_registers_are_named() {
         let mut machine = Machine::builtin("vm7").unwrap();
         machine.cp2.registers = 2;
-        let loads = "    ldq x, [p]+32\n    ldq y, [p]-16\n    mul u, x, y\n    mul v, u, y\n    add w, v, x\n";
+        let loads = "    ldq x, [p + 32]\n    ldq y, [p - 16]\n    mul u, x, y\n    mul v, u, y\n    add w, v, x\n";
         let block = format!(
             ".program\n.linear turn, 8\n    .pointer p = a0 by 16\n{loads}    add z, w, u\n    stq z, [p]\n.endlinear\nstop\n"
         );

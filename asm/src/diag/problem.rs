@@ -170,6 +170,15 @@ pub enum Problem {
     NoEarlierIteration { name: String },
     #[error("`{name}@{distance}` has no value in the first iteration")]
     NoInitialValue { name: String, distance: u32 },
+    #[error("{what} of `{name}`, which goes round, is {value}, not in {least}..{most}")]
+    RoundRange {
+        name: String,
+        what: &'static str,
+        value: i64,
+        least: i64,
+        most: i64,
+        help: &'static str,
+    },
     #[error("a linear block is scheduled for a machine, and none is given")]
     NeedsMachine,
     #[error(
@@ -309,6 +318,7 @@ impl Problem {
             Self::Uncomputed { .. } => "uncomputed",
             Self::NoEarlierIteration { .. } => "no-earlier-iteration",
             Self::NoInitialValue { .. } => "no-initial-value",
+            Self::RoundRange { .. } => "round-range",
             Self::NeedsMachine => "needs-machine",
             Self::BlockOverwrites { .. } => "block-overwrites",
             Self::LacksRegisters { .. } => "lacks-registers",
@@ -367,6 +377,7 @@ impl Problem {
                     "give it: `.before {name}@{distance} = q20`, or a number"
                 )]
             }
+            Self::RoundRange { help, .. } => one(help),
             Self::NeedsMachine => one("give one: --machine vm7"),
             Self::BlockOverwrites { .. } => one(
                 "a block uses registers that no word before it names, and those of `.free`: take another register, or set it before the block",

@@ -31,6 +31,8 @@ pub(crate) struct InitialValue {
     /// Number of iterations before the first.
     pub(crate) distance: u32,
     pub(crate) source: InitialSource,
+    /// The first number that is given, if that is no register.
+    pub(crate) number: crate::expr::Value,
     pub(crate) at: Span,
 }
 
@@ -45,6 +47,8 @@ pub(crate) enum InitialSource {
         block: usize,
         value: usize,
     },
+    /// A number in a scalar.
+    Number(i64),
 }
 
 /// A register that gets a value behind the last iteration: `.after q20 = x`.
@@ -60,6 +64,8 @@ pub(crate) struct FinalValue {
 pub(crate) enum ValueWidth {
     Pair,
     Quad,
+    /// A shared scalar.
+    Scalar,
 }
 
 /// A value that an iteration computes.
@@ -85,10 +91,23 @@ pub(crate) struct ValueUse {
 #[derive(Clone, Debug)]
 pub(crate) enum BlockOperand {
     Value(ValueUse),
-    Constant { index: usize, half: Option<u8> },
+    Constant {
+        index: usize,
+        half: Option<u8>,
+    },
     Register(Register),
     Immediate(crate::expr::Value),
-    Address { pointer: usize, offset: i64 },
+    Address {
+        pointer: usize,
+        offset: i64,
+    },
+    /// The place at so many bytes from a scalar value.
+    Place {
+        address: ValueUse,
+        offset: i64,
+    },
+    /// Two scalar results.
+    Couple([ValueUse; 2]),
 }
 
 /// An operation as written.
@@ -110,9 +129,18 @@ impl BlockOperation {
         // Results stand at the same places in all rows.
         let form = self.rows.first().map(|op| op.row().form.operands());
         let operands = form.unwrap_or_default().iter().zip(&self.operands);
-        operands.filter_map(|(o, (operand, _))| match operand {
-            BlockOperand::Value(used) => Some((*used, o.role.writes())),
-            _ => None,
+        operands.flat_map(|(o, (operand, _))| {
+            let values = match *operand {
+                BlockOperand::Value(used) | BlockOperand::Place { address: used, .. } => {
+                    [Some(used), None]
+                }
+                BlockOperand::Couple(both) => both.map(Some),
+                _ => [None, None],
+            };
+            values
+                .into_iter()
+                .flatten()
+                .map(|used| (used, o.role.writes()))
         })
     }
 }
@@ -126,7 +154,7 @@ pub(crate) struct BlockConstant {
 }
 
 /// The place that a pointer begins at.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum PointerOrigin {
     /// In a scalar register.
     Register(Scalar),
@@ -143,6 +171,25 @@ pub(crate) enum BlockStep {
     Register(u8),
 }
 
+/// The bytes in which a pointer goes round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockExtent {
+    /// So many.
+    Bytes(i64),
+    /// The number in a register, and so many more.
+    Register(Scalar, i64),
+}
+
+impl BlockExtent {
+    /// Returns the register that the extent is computed from.
+    pub(crate) fn register(self) -> Option<Scalar> {
+        match self {
+            Self::Bytes(_) => None,
+            Self::Register(register, _) => Some(register),
+        }
+    }
+}
+
 /// A pointer that steps once an iteration.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockPointer {
@@ -151,6 +198,8 @@ pub(crate) struct BlockPointer {
     /// Bytes from the base to the place of the first iteration.
     pub(crate) bytes: i64,
     pub(crate) step: BlockStep,
+    /// The bytes from the base on in which it goes round, if it does.
+    pub(crate) round: Option<BlockExtent>,
     pub(crate) at: Span,
     /// Source position of the first access.
     pub(crate) used: Option<Span>,
@@ -234,6 +283,11 @@ impl LinearBlock {
         self.value_indices.get(name).copied()
     }
 
+    /// Returns the index of a pointer.
+    pub(super) fn find_pointer(&self, name: &str) -> Option<usize> {
+        self.pointer_indices.get(name).copied()
+    }
+
     /// Returns the index of a constant.
     pub(crate) fn find_constant(&self, name: &str) -> Option<usize> {
         self.constant_indices.get(name).copied()
@@ -300,7 +354,8 @@ impl LinearBlock {
         if let Some(value) = self.values.get_mut(value) {
             value.width.get_or_insert(match register {
                 Register::Pair(_) => ValueWidth::Pair,
-                Register::Quad(_) | Register::Scalar(_) => ValueWidth::Quad,
+                Register::Quad(_) => ValueWidth::Quad,
+                Register::Scalar(_) => ValueWidth::Scalar,
             });
         }
     }
@@ -434,7 +489,7 @@ impl LinearBlock {
     }
 
     /// Returns the index of a pointer, which is marked as used.
-    pub(crate) fn use_pointer(&mut self, name: &BlockValueName) -> Result<usize, Fail> {
+    pub(super) fn use_pointer(&mut self, name: &BlockValueName) -> Result<usize, Fail> {
         let found = self.pointer_indices.get(&name.text).copied();
         let Some(index) = found.filter(|_| name.half.is_none() && name.distance.is_none()) else {
             let known = self.pointers.iter().map(|pointer| &*pointer.name);

@@ -3,7 +3,6 @@
 use super::block::{BlockCount, LinearBlock};
 use super::lower::{CarriedPlace, KeptValues, LackingRegisters, Lowering, fixed_operand};
 use super::memory::MemoryOrder;
-use crate::schedule::DataOperand;
 use crate::syntax::Register;
 use cp2_machine::Class;
 
@@ -46,7 +45,8 @@ impl Lowering {
             let Some(entry) = fixed.get_mut(last.value) else {
                 continue;
             };
-            if named || *entry || !only_before {
+            let fits = self.scalars.may_fix(last.value, last.register);
+            if named || *entry || !only_before || !fits {
                 continue;
             }
             *entry = true;
@@ -73,13 +73,15 @@ impl Lowering {
                 if distance == 0 || matches!(carried, CarriedBy::Fixed(_)) {
                     continue;
                 }
-                let pair = block.is_pair(value);
+                let (pair, scalar) = (block.is_pair(value), block.is_scalar(value));
                 let registers = (0..distance).map(|_| match pair {
+                    _ if scalar => self.scalars.take(&mut self.lowered.free, value),
                     true => self.lowered.free.take_pair().map(Register::Pair),
                     false => self.lowered.free.take_quad().map(Register::Quad),
                 });
                 let registers: Option<Vec<Register>> = registers.collect();
-                *carried = CarriedBy::Moves(registers.ok_or(LackingRegisters::Section)?);
+                let lacking = LackingRegisters::of_scalar(scalar);
+                *carried = CarriedBy::Moves(registers.ok_or(lacking)?);
             }
         }
         Ok(sequence)
@@ -100,9 +102,15 @@ impl Lowering {
                     None => self.whole_value(block, value),
                 };
                 if let Some(&to) = registers.get(place) {
-                    let move_on = ("mov", Class::Integer);
+                    let to = [fixed_operand(to)];
                     let dataflow = &mut self.lowered.dataflow;
-                    dataflow.operation(move_on, &[fixed_operand(to)], &[from], None);
+                    match block.is_scalar(value) {
+                        true => {
+                            let row = ("mov", Class::Scalar);
+                            dataflow.scalar_operation(row, (&to, &[from]), None, None);
+                        }
+                        false => dataflow.operation(("mov", Class::Integer), &to, &[from], None),
+                    }
                     self.lowered.origins.push(None);
                 }
             }
@@ -120,7 +128,7 @@ impl Lowering {
                 continue;
             }
             let place = self.place_of(block, own.value, own.distance);
-            self.lowered.initial.push((place, own.source));
+            self.lowered.initial.push((place, block.source_of(own)));
         }
         for own in &block.finals {
             let place = match self.carried.get(own.value) {
@@ -131,7 +139,7 @@ impl Lowering {
             let place = match place {
                 Some(register) => CarriedPlace::Register(register),
                 None => {
-                    if let DataOperand::Whole(value) = self.whole_value(block, own.value) {
+                    if let Some(value) = self.whole_value(block, own.value).whole() {
                         self.lowered.dataflow.keep(value);
                     }
                     self.place_of(block, own.value, 0)
@@ -153,7 +161,12 @@ impl Lowering {
             }
             _ => {}
         }
-        CarriedPlace::Value(self.data_value(block, value), distance)
+        let second = self.scalars.find(value).1 == Some(1);
+        let value = self.data_value(block, value);
+        match second {
+            true => CarriedPlace::Second(value, distance),
+            false => CarriedPlace::Value(value, distance),
+        }
     }
 }
 

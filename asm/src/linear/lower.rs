@@ -1,14 +1,16 @@
 //! Makes a dataflow of a block: values, constants in registers, pointers.
 
 use super::block::{
-    BlockOperand, BlockOperation, BlockStep, InitialSource, LinearBlock, PlacementHint, ValueUse,
-    ValueWidth,
+    BlockOperand, BlockOperation, BlockPointer, BlockStep, InitialSource, LinearBlock,
+    PlacementHint, ValueUse, ValueWidth,
 };
 use super::carried_values::CarriedBy;
 use super::memory::MemoryOrder;
 use super::pointer_registers::PointerRegisters;
+use super::rounds::{ROUND_ADDRESSES, RoundRegisters};
+use super::scalars::ScalarPlaces;
 use super::widths::ChosenRow;
-use crate::isa::{Kind, Reg, RegSet, Scalar};
+use crate::isa::{Kind, Reg, RegSet, Scalar, Slot};
 use crate::schedule::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 use crate::syntax::Register;
 
@@ -19,6 +21,10 @@ pub(crate) struct BlockRegisters {
     pub(crate) pairs: u64,
     /// Address registers: bit n for `a{n}`.
     pub(crate) addresses: u16,
+    /// Control registers: bit n for `c{n}`.
+    pub(crate) controls: u16,
+    /// What pointers that go round take besides.
+    pub(crate) rounds: RoundRegisters,
 }
 
 impl BlockRegisters {
@@ -27,8 +33,16 @@ impl BlockRegisters {
         for pair in (0..64).filter(|&pair| taken.contains(Reg::pair(pair))) {
             self.pairs &= !(1 << pair);
         }
-        for a in (0..16).filter(|&a| taken.contains(Scalar::address(a).reg())) {
-            self.addresses &= !(1 << a);
+        for n in 0..16 {
+            let is_taken = |scalar: Scalar| taken.contains(scalar.reg());
+            let without = |set: u16, taken: bool| if taken { set & !(1 << n) } else { set };
+            self.addresses = without(self.addresses, is_taken(Scalar::address(n)));
+            self.controls = without(self.controls, is_taken(Scalar::control(n)));
+            self.rounds.steps = without(self.rounds.steps, is_taken(Scalar::step(n)));
+            if ROUND_ADDRESSES >> n & 1 == 1 {
+                let range = [Scalar::address(n), Scalar::base(n), Scalar::length(n)];
+                self.rounds.ranges = without(self.rounds.ranges, range.into_iter().any(is_taken));
+            }
         }
         self
     }
@@ -49,13 +63,21 @@ impl BlockRegisters {
         Some(pair)
     }
 
-    /// Takes the lowest address register that is free.
+    /// Takes the lowest address register that is free: one in which no pointer goes round, if there is such a one and
+    /// some pointers go round.
     pub(crate) fn take_address(&mut self) -> Option<u8> {
-        let lowest = self.addresses.trailing_zeros();
+        let others = self.addresses & !self.rounds.kept;
+        let from = if others != 0 { others } else { self.addresses };
+        self.take_address_of(from)
+    }
+
+    /// Takes the lowest address register that is free and in a set.
+    pub(super) fn take_address_of(&mut self, set: u16) -> Option<u8> {
+        let lowest = (self.addresses & set).trailing_zeros();
         if lowest >= u16::BITS {
             return None;
         }
-        self.addresses &= self.addresses - 1;
+        self.addresses &= !(1 << lowest);
         Some(lowest as u8)
     }
 }
@@ -77,6 +99,8 @@ pub(crate) struct LoweredBlock {
     pub(crate) origins: Vec<Option<usize>>,
     /// Pointers that are used: each with its index in the block.
     pub(crate) pointers: Vec<(DataPointer, usize)>,
+    /// Step registers that the block sets itself: each with its number.
+    pub(crate) steps: Vec<(u8, i64)>,
     /// Constants that are used, in the order of their table: each with its register and its index in the block.
     pub(crate) constants: Vec<(u8, usize)>,
     /// Values before the first iteration.
@@ -94,6 +118,8 @@ pub(crate) enum CarriedPlace {
     Register(Register),
     /// The registers of the value, so many iterations before the first, or in the last (0).
     Value(DataValue, u32),
+    /// The same, of the second scalar of a couple.
+    Second(DataValue, u32),
 }
 
 /// The way in which values of earlier iterations are kept.
@@ -112,6 +138,10 @@ pub(crate) enum LackingRegisters {
     Section,
     /// Address registers for pointers.
     Addresses,
+    /// Address registers in which pointers go round.
+    Rounds,
+    /// Step registers for pointers that go round.
+    Steps,
 }
 
 /// Makes a dataflow of a block whose rows have been chosen.
@@ -151,6 +181,7 @@ pub(super) struct Lowering {
     pub(super) constants: Vec<Option<u8>>,
     /// Address registers of every pointer.
     pub(super) pointers: Vec<PointerRegisters>,
+    pub(super) scalars: ScalarPlaces,
 }
 
 impl Lowering {
@@ -165,6 +196,7 @@ impl Lowering {
                 dataflow,
                 origins: Vec::new(),
                 pointers: Vec::new(),
+                steps: Vec::new(),
                 constants: Vec::new(),
                 initial: Vec::new(),
                 finals: Vec::new(),
@@ -174,6 +206,7 @@ impl Lowering {
             carried: vec![CarriedBy::Copies; block.values.len()],
             constants: vec![None; block.constants.len()],
             pointers: PointerRegisters::of(block, rows),
+            scalars: ScalarPlaces::of(block),
         }
     }
 
@@ -207,14 +240,20 @@ impl Lowering {
 
     /// Gives registers to the pointers that accesses use.
     fn place_pointers(&mut self, block: &LinearBlock) -> Result<(), LackingRegisters> {
-        for (index, own) in block.pointers.iter().enumerate() {
+        // Pointers that go round have few registers to choose from: they come first.
+        let mut order: Vec<(usize, &BlockPointer)> = block.pointers.iter().enumerate().collect();
+        order.sort_by_key(|(_, own)| own.round.is_none());
+        for (index, own) in order {
             let registers = self.pointers.get_mut(index);
             for (_, register) in registers.into_iter().flat_map(|own| &mut own.found) {
-                let address = self.lowered.free.take_address();
-                let address = address.ok_or(LackingRegisters::Addresses)?;
-                let step = match own.step {
-                    BlockStep::Bytes(bytes) => PointerStep::Bytes(bytes),
-                    BlockStep::Register(register) => PointerStep::Register(register),
+                let (address, step) = match (own.round, own.step) {
+                    (Some(_), step) => self.lowered.take_round(step)?,
+                    (None, BlockStep::Bytes(bytes)) => {
+                        (self.lowered.take_plain()?, PointerStep::Bytes(bytes))
+                    }
+                    (None, BlockStep::Register(register)) => {
+                        (self.lowered.take_plain()?, PointerStep::Register(register))
+                    }
                 };
                 let pointer = self.lowered.dataflow.pointer(address, step);
                 self.lowered.pointers.push((pointer, index));
@@ -287,7 +326,11 @@ impl Lowering {
                     None => DataOperand::Quad(quad),
                 },
                 BlockOperand::Register(Register::Pair(pair)) => DataOperand::Pair(pair),
-                BlockOperand::Register(Register::Scalar(_)) => continue,
+                BlockOperand::Register(Register::Scalar(scalar)) => DataOperand::Scalar(scalar.0),
+                BlockOperand::Couple([first, _]) => {
+                    let value = self.data_value(block, first.value);
+                    DataOperand::Whole(value)
+                }
                 BlockOperand::Immediate(value) => {
                     immediate = Some(match operand.kind {
                         Kind::Float24 => DataImmediate::Bits(value.to_f32_bits()),
@@ -299,6 +342,7 @@ impl Lowering {
                     place = Some((pointer, offset));
                     continue;
                 }
+                BlockOperand::Place { .. } => continue,
             };
             if written {
                 defs.push(register);
@@ -307,6 +351,13 @@ impl Lowering {
                 distances.push(distance);
             }
         }
+        // The address comes behind all operands.
+        let through = operation.find_address().map(|(address, offset)| {
+            let (register, distance) = self.value(block, address, None);
+            uses.push(register);
+            distances.push(distance);
+            offset
+        });
         let dataflow = &mut self.lowered.dataflow;
         let place = place.and_then(|(pointer, offset)| {
             Some((self.pointers.get(pointer)?.find(offset)?, offset))
@@ -314,6 +365,10 @@ impl Lowering {
         match place {
             Some((pointer, offset)) => {
                 dataflow.access(row.mnemonic, row.class, pointer, offset, &defs, &uses);
+            }
+            None if row.slot() == Slot::Mem => {
+                let row = (row.mnemonic, row.class);
+                dataflow.scalar_operation(row, (&defs, &uses), immediate, through);
             }
             None => dataflow.operation((row.mnemonic, row.class), &defs, &uses, immediate),
         }
@@ -330,11 +385,14 @@ impl Lowering {
     /// Returns a value of the dataflow, which is entered where it is first asked for.
     pub(super) fn data_value(&mut self, block: &LinearBlock, value: usize) -> DataValue {
         let dataflow = &mut self.lowered.dataflow;
+        let (shared, half) = self.scalars.find(value);
+        let used = self.scalars.used_as(value);
         let mut make = || match block.is_pair(value) {
+            _ if block.is_scalar(value) => dataflow.scalar(half.is_some(), used),
             true => dataflow.pair(),
             false => dataflow.quad(),
         };
-        match self.values.get_mut(value) {
+        match self.values.get_mut(shared) {
             Some(entry) => *entry.get_or_insert_with(make),
             None => make(),
         }
@@ -359,7 +417,10 @@ impl Lowering {
         half: Option<u8>,
     ) -> (DataOperand, u32) {
         let pair = block.is_pair(used.value);
-        let half = used.half.or(half).filter(|_| !pair);
+        let half = match block.is_scalar(used.value) {
+            true => None,
+            false => used.half.or(half).filter(|_| !pair),
+        };
         let register = match self.carried.get(used.value) {
             Some(&CarriedBy::Fixed(register)) => Some(register),
             Some(CarriedBy::Moves(registers)) => used
@@ -377,7 +438,7 @@ impl Lowering {
             return (operand, 0);
         }
         let value = self.data_value(block, used.value);
-        let operand = match half {
+        let operand = match half.or(self.scalars.find(used.value).1) {
             None => DataOperand::Whole(value),
             Some(0) => DataOperand::Lo(value),
             Some(_) => DataOperand::Hi(value),
@@ -391,8 +452,7 @@ pub(super) fn fixed_operand(register: Register) -> DataOperand {
     match register {
         Register::Pair(pair) => DataOperand::Pair(pair),
         Register::Quad(quad) => DataOperand::Quad(quad),
-        // Section registers alone are given to values.
-        Register::Scalar(_) => DataOperand::Pair(0),
+        Register::Scalar(scalar) => DataOperand::Scalar(scalar.0),
     }
 }
 

@@ -3,7 +3,10 @@
 //! Accesses through pointers from one register or label with one step are compared exactly, across iterations. Other
 //! pointers keep the order of the text, unless the block says that they are apart.
 
-use super::block::{BlockCount, BlockOperand, BlockPointer, BlockStep, LinearBlock, PointerOrigin};
+use super::block::{
+    BlockCount, BlockOperand, BlockPointer, BlockStep, LinearBlock, PointerOrigin, ValueUse,
+};
+use super::rounds::meeting_in_round;
 use super::widths::ChosenRow;
 use crate::diag::{Fail, Problem};
 use crate::isa::Kind;
@@ -20,19 +23,38 @@ pub(crate) struct MemoryOrder {
     pub(crate) distance: u32,
 }
 
+/// What the address of an access counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AccessPlace {
+    /// The pointer with this index.
+    Pointer(usize),
+    /// A scalar value.
+    Value(ValueUse),
+}
+
+impl AccessPlace {
+    /// Returns the index of the pointer.
+    pub(super) fn pointer(self) -> Option<usize> {
+        match self {
+            Self::Pointer(index) => Some(index),
+            Self::Value(_) => None,
+        }
+    }
+}
+
 /// An access to memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemoryAccess {
     operation: usize,
-    pub(super) pointer: usize,
+    pub(super) place: AccessPlace,
     /// Bytes from the pointer.
     pub(super) offset: i64,
-    bytes: i64,
+    pub(super) bytes: i64,
     /// Bytes of which the place is a multiple.
     pub(super) align: i64,
     stores: bool,
     /// Source position of the operand.
-    at: Span,
+    pub(super) at: Span,
 }
 
 impl LinearBlock {
@@ -41,10 +63,11 @@ impl LinearBlock {
         /// Number of accesses that a step goes over at most.
         const REACH: i64 = 1 << 11;
         for access in self.list_accesses(rows) {
-            let Some(pointer) = self.pointers.get(access.pointer) else {
+            let Some(pointer) = self.pointer_of(&access) else {
                 continue;
             };
-            let BlockStep::Bytes(step) = pointer.step else {
+            // What goes round steps by a register.
+            let (BlockStep::Bytes(step), None) = (pointer.step, pointer.round) else {
                 continue;
             };
             let (align, what) = (access.align, format!("the step of `{}`", pointer.name));
@@ -77,10 +100,19 @@ impl LinearBlock {
             let stores = !operands.iter().any(|o| o.role.writes());
             let mut places = operands.iter().zip(&own.operands);
             places.find_map(|(o, (operand, at))| match (o.kind, operand) {
-                (Kind::Mem { bytes, align }, &BlockOperand::Address { pointer, offset }) => {
+                (Kind::Mem { bytes, align }, operand) => {
+                    let (place, offset) = match *operand {
+                        BlockOperand::Address { pointer, offset } => {
+                            (AccessPlace::Pointer(pointer), offset)
+                        }
+                        BlockOperand::Place { address, offset } => {
+                            (AccessPlace::Value(address), offset)
+                        }
+                        _ => return None,
+                    };
                     Some(MemoryAccess {
                         operation,
-                        pointer,
+                        place,
                         offset,
                         bytes: i64::from(bytes),
                         align: i64::from(align),
@@ -92,6 +124,11 @@ impl LinearBlock {
             })
         });
         accesses.collect()
+    }
+
+    /// Returns the pointer of an access, if it has one.
+    pub(super) fn pointer_of(&self, access: &MemoryAccess) -> Option<&BlockPointer> {
+        self.pointers.get(access.place.pointer()?)
     }
 
     /// Lists the accesses that must keep their order.
@@ -122,8 +159,6 @@ impl LinearBlock {
         second: &MemoryAccess,
         orders: &mut Vec<MemoryOrder>,
     ) {
-        let pointers = [first, second].map(|access| self.pointers.get(access.pointer));
-        let [Some(a), Some(b)] = pointers else { return };
         let mut order = |before: &MemoryAccess, after: &MemoryAccess, distance| {
             orders.push(MemoryOrder {
                 before: before.operation,
@@ -131,12 +166,40 @@ impl LinearBlock {
                 distance,
             });
         };
+        let [Some(a), Some(b)] = [first, second].map(|access| self.pointer_of(access)) else {
+            // Another iteration may have any address, and this one has another for another value.
+            let used = |access: &MemoryAccess| match access.place {
+                AccessPlace::Value(used) => Some(used),
+                AccessPlace::Pointer(_) => None,
+            };
+            let (one, other) = (used(first), used(second));
+            let one_value = one.map(|used| used.value) == other.map(|used| used.value);
+            if self.apart && !one_value {
+                return;
+            }
+            let places = [first.offset, second.offset];
+            let meet = meeting_distance(places, [first.bytes, second.bytes], 0, 0).is_some();
+            if one != other || meet {
+                order(first, second, 0);
+            }
+            order(first, second, 1);
+            order(second, first, 1);
+            return;
+        };
         let same_base = match (&a.base, &b.base) {
             (PointerOrigin::Register(a), PointerOrigin::Register(b)) => a == b,
             (PointerOrigin::Address(_), PointerOrigin::Address(_)) => true,
             _ => false,
         };
-        if same_base && a.step == b.step {
+        let rounds = a.round.is_some() || b.round.is_some();
+        if rounds && same_base && never_part(a, b) {
+            if let Some(distance) = meeting_in_round(a, [first, second], 0) {
+                order(first, second, distance);
+            }
+            if let Some(distance) = meeting_in_round(a, [second, first], 1) {
+                order(second, first, distance);
+            }
+        } else if !rounds && same_base && a.step == b.step {
             let address = |own: &BlockPointer, access: &MemoryAccess| {
                 let place = own.bytes.saturating_add(access.offset);
                 match own.base {
@@ -171,6 +234,16 @@ impl LinearBlock {
             order(second, first, 1);
         }
     }
+}
+
+/// Returns true if two pointers that go round from one base are at one place in every iteration.
+fn never_part(a: &BlockPointer, b: &BlockPointer) -> bool {
+    let from = |own: &BlockPointer| match own.base {
+        PointerOrigin::Address(address) => address,
+        PointerOrigin::Register(_) => 0,
+    };
+    let place = |own: &BlockPointer| (from(own), own.bytes, own.step, own.round);
+    place(a) == place(b)
 }
 
 /// Returns the least number of iterations, `least` at least, after which an access at the second place meets what an

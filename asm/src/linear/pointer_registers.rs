@@ -24,12 +24,12 @@ impl PointerRegisters {
         let mut all = vec![none; block.pointers.len()];
         let accesses = block.list_accesses(rows);
         for access in &accesses {
-            if let Some(own) = all.get_mut(access.pointer) {
+            if let Some(own) = access.place.pointer().and_then(|p| all.get_mut(p)) {
                 own.unit = own.unit.max(access.align);
             }
         }
         for access in &accesses {
-            if let Some(own) = all.get_mut(access.pointer) {
+            if let Some(own) = access.place.pointer().and_then(|p| all.get_mut(p)) {
                 let place = access.offset.rem_euclid(own.unit);
                 if !own.found.iter().any(|&(other, _)| other == place) {
                     own.found.push((place, None));

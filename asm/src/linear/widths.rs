@@ -3,7 +3,7 @@
 //! The rows of an operation decide, with what is known of its operands: `ldq` has a quad, `add` either two quads and a
 //! quad or two pairs and a pair. Where both fit, a value is a quad.
 
-use super::block::{BlockOperand, BlockOperation, LinearBlock, ValueWidth};
+use super::block::{BlockOperand, BlockOperation, LinearBlock, ValueUse, ValueWidth};
 use crate::assemble::describe_row;
 use crate::diag::{Fail, Problem};
 use crate::isa::{Kind, Row, Slot};
@@ -22,7 +22,18 @@ impl LinearBlock {
         match operand {
             BlockOperand::Immediate(_) => matches!(kind, Kind::Imm { .. } | Kind::Float24),
             BlockOperand::Address { .. } => matches!(kind, Kind::Mem { .. }),
-            BlockOperand::Register(Register::Scalar(_)) => false,
+            BlockOperand::Place { address, .. } => {
+                let width = self.values.get(address.value).and_then(|value| value.width);
+                matches!(kind, Kind::Mem { .. }) && width == Some(ValueWidth::Scalar)
+            }
+            BlockOperand::Couple(both) => {
+                let scalar = |used: &ValueUse| {
+                    let width = self.values.get(used.value).and_then(|value| value.width);
+                    width.is_none_or(|width| width == ValueWidth::Scalar)
+                };
+                kind == Kind::ScalarCouple && both.iter().all(scalar)
+            }
+            BlockOperand::Register(Register::Scalar(_)) => kind == Kind::Scalar && !halves,
             BlockOperand::Register(Register::Pair(_)) => kind == Kind::Pair,
             BlockOperand::Register(Register::Quad(_)) => match halves {
                 true => kind == Kind::Pair,
@@ -44,12 +55,14 @@ impl LinearBlock {
                 let width = self.values.get(used.value).and_then(|value| value.width);
                 match (used.half, width, kind) {
                     (Some(_), width, kind) => {
-                        kind == Kind::Pair && width != Some(ValueWidth::Pair) && !halves
+                        let narrow = [ValueWidth::Pair, ValueWidth::Scalar].map(Some);
+                        kind == Kind::Pair && !narrow.contains(&width) && !halves
                     }
                     (None, Some(ValueWidth::Quad), Kind::Pair) => halves,
                     (None, Some(ValueWidth::Quad), kind) => kind == Kind::Quad && !halves,
                     (None, Some(ValueWidth::Pair), kind) => kind == Kind::Pair && !halves,
-                    (None, None, kind) => matches!(kind, Kind::Pair | Kind::Quad),
+                    (None, Some(ValueWidth::Scalar), kind) => kind == Kind::Scalar && !halves,
+                    (None, None, kind) => matches!(kind, Kind::Pair | Kind::Quad | Kind::Scalar),
                 }
             }
         }
@@ -164,6 +177,7 @@ impl LinearBlock {
                 let kind = chosen.row.form.operands().get(place)?.kind;
                 Some(match (kind, chosen.halves) {
                     (Kind::Pair, false) => ValueWidth::Pair,
+                    (Kind::Scalar, _) => ValueWidth::Scalar,
                     _ => ValueWidth::Quad,
                 })
             });
@@ -186,6 +200,8 @@ impl LinearBlock {
                 let name = value.map_or("", |value| &*value.name);
                 let width = match (used.half, value.and_then(|value| value.width)) {
                     (Some(_), Some(ValueWidth::Pair)) => "a half of the pair",
+                    (Some(_), Some(ValueWidth::Scalar)) => "a half of the scalar",
+                    (None, Some(ValueWidth::Scalar)) => "the scalar",
                     (Some(_), _) => "a half of",
                     (None, Some(ValueWidth::Quad)) => "the quad",
                     (None, Some(ValueWidth::Pair)) => "the pair",
@@ -201,6 +217,15 @@ impl LinearBlock {
             BlockOperand::Register(register) => format!("`{register}`"),
             BlockOperand::Immediate(_) => "a number".to_owned(),
             BlockOperand::Address { .. } => "an address".to_owned(),
+            BlockOperand::Place { address, .. } => {
+                let value = self.values.get(address.value);
+                let name = value.map_or("", |value| &*value.name);
+                match value.and_then(|value| value.width) {
+                    Some(ValueWidth::Scalar) => "an address".to_owned(),
+                    _ => format!("an address in `{name}`, which is no scalar"),
+                }
+            }
+            BlockOperand::Couple(_) => "two results".to_owned(),
         };
         let found: Vec<String> = operation
             .operands

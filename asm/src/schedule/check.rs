@@ -5,6 +5,7 @@
 
 use super::dataflow::{DataOperand, Dataflow, table};
 use super::placement::{latency, overlap};
+use super::registers::FIRST_SCALAR;
 use cp2_machine::{Class, Machine};
 use std::collections::BTreeMap;
 
@@ -76,7 +77,7 @@ impl Check<'_> {
         let mut slots = BTreeMap::new();
         let mut units = BTreeMap::new();
         let ops = self.body.ops.iter().zip(&self.at);
-        let ops = ops.map(|(op, &at)| (op.class, op.access.is_some(), at));
+        let ops = ops.map(|(op, &at)| (op.class, op.takes_memory(), at));
         let loads = steps.iter().flatten();
         let loads = loads.map(|&at| (Class::ScalarLoad, true, i64::from(at)));
         for (number, (class, memory, at)) in ops.chain(loads).enumerate() {
@@ -222,11 +223,14 @@ impl Check<'_> {
     }
 }
 
-/// Returns the pair registers of an operand that is no value.
+/// Returns the registers of an operand that is no value: pairs from 0 on, scalars from 64 on.
 pub(super) fn pairs_of(operand: DataOperand) -> std::ops::Range<u8> {
     match operand {
         DataOperand::Pair(r) => r..r.saturating_add(1),
         DataOperand::Quad(q) => q.saturating_mul(2)..q.saturating_mul(2).saturating_add(2),
+        DataOperand::Scalar(s) => {
+            FIRST_SCALAR.saturating_add(s)..FIRST_SCALAR.saturating_add(s).saturating_add(1)
+        }
         DataOperand::Whole(_) | DataOperand::Lo(_) | DataOperand::Hi(_) => 0..0,
     }
 }

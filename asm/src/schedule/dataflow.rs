@@ -22,9 +22,16 @@ pub enum DataOperand {
     Pair(u8),
     /// The quad register `q{n}`: a constant, or a value carried from an iteration to the next.
     Quad(u8),
+    /// The shared scalar with this number: an invariant, or a value carried from an iteration to the next.
+    Scalar(u8),
 }
 
 impl DataOperand {
+    /// Returns the value that the operand belongs to.
+    pub(crate) fn whole(self) -> Option<DataValue> {
+        self.value().map(|(value, _)| value)
+    }
+
     /// Returns the value that the operand belongs to, and a mask of its pairs: 1 the lower, 2 the upper, 3
     /// both.
     pub(super) fn value(self) -> Option<(DataValue, u8)> {
@@ -32,9 +39,18 @@ impl DataOperand {
             Self::Whole(v) => Some((v, 3)),
             Self::Lo(v) => Some((v, 1)),
             Self::Hi(v) => Some((v, 2)),
-            Self::Pair(_) | Self::Quad(_) => None,
+            Self::Pair(_) | Self::Quad(_) | Self::Scalar(_) => None,
         }
     }
+}
+
+/// The registers that a scalar value takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ScalarUse {
+    /// Address registers: an access has its address.
+    Address,
+    /// Any scalar registers.
+    Any,
 }
 
 /// A pointer that steps once per iteration, after its last access.
@@ -94,6 +110,11 @@ pub(super) struct Op {
     pub(super) phase: f64,
     /// Immediate behind the operands, if there is one.
     pub(super) immediate: Option<DataImmediate>,
+    /// True if it takes the memory slot although no pointer leads to memory: scalar arithmetic, and accesses through
+    /// scalar values.
+    pub(super) scalar: bool,
+    /// Offset in bytes from the last operand, which is an address.
+    pub(super) through: Option<i64>,
 }
 
 /// An immediate of an operation.
@@ -123,6 +144,11 @@ impl Op {
         own.unwrap_or_else(|| latency(machine, self.class))
     }
 
+    /// Returns true if the operation takes the memory slot.
+    pub(super) fn takes_memory(&self) -> bool {
+        self.access.is_some() || self.scalar
+    }
+
     pub(super) fn is_load(&self) -> bool {
         self.access.is_some() && !self.defs.is_empty()
     }
@@ -147,8 +173,10 @@ pub(super) struct IssueOrder {
 #[derive(Clone, Debug, Default)]
 pub struct Dataflow {
     pub(super) ops: Vec<Op>,
-    /// For every value true if it is a quad.
+    /// For every value true if it is a quad, or a couple of scalars.
     pub(super) quads: Vec<bool>,
+    /// For every value the registers that it takes, if it is a scalar or a couple of them.
+    pub(super) scalars: Vec<Option<ScalarUse>>,
     /// Address register and step of every pointer.
     pub(super) pointers: Vec<(u8, PointerStep)>,
     /// True if the arithmetic is issued in the order given, evenly spread.
@@ -219,20 +247,60 @@ impl Dataflow {
 
     /// Adds a quad that is not yet computed.
     pub fn quad(&mut self) -> DataValue {
-        self.quads.push(true);
-        DataValue(self.quads.len() - 1)
+        self.enter(true, None)
     }
 
     /// Adds a pair that is not yet computed.
     pub fn pair(&mut self) -> DataValue {
-        self.quads.push(false);
+        self.enter(false, None)
+    }
+
+    /// Adds a scalar that is not yet computed, or a couple of them.
+    pub(crate) fn scalar(&mut self, couple: bool, used: ScalarUse) -> DataValue {
+        self.enter(couple, Some(used))
+    }
+
+    fn enter(&mut self, wide: bool, scalar: Option<ScalarUse>) -> DataValue {
+        self.quads.push(wide);
+        self.scalars.push(scalar);
         DataValue(self.quads.len() - 1)
+    }
+
+    /// Returns true if a value is a scalar, or a couple of them.
+    pub(super) fn is_scalar(&self, value: usize) -> bool {
+        self.scalars.get(value).is_some_and(Option::is_some)
+    }
+
+    /// Returns true if some operations are of scalars.
+    pub(super) fn has_scalars(&self) -> bool {
+        self.ops.iter().any(|op| op.scalar)
+    }
+
+    /// Adds an operation of the memory slot that needs no pointer: scalar arithmetic with an immediate, or with
+    /// `through` an access at so many bytes from its last operand.
+    pub(crate) fn scalar_operation(
+        &mut self,
+        row: (&'static str, Class),
+        (defs, uses): (&[DataOperand], &[DataOperand]),
+        immediate: Option<DataImmediate>,
+        through: Option<i64>,
+    ) {
+        self.operation(row, defs, uses, immediate);
+        if let Some(op) = self.ops.last_mut() {
+            (op.scalar, op.through) = (true, through);
+        }
     }
 
     /// Adds a pointer in `a{register}`.
     pub fn pointer(&mut self, register: u8, step: PointerStep) -> DataPointer {
         self.pointers.push((register, step));
         DataPointer(self.pointers.len() - 1)
+    }
+
+    /// Returns the way in which a pointer steps.
+    pub(crate) fn pointer_step(&self, pointer: DataPointer) -> PointerStep {
+        let found = self.pointers.get(pointer.0);
+        found.map_or(PointerStep::Bytes(0), |&(_, step)| step)
     }
 
     /// Returns the address register of a pointer.
@@ -307,8 +375,10 @@ impl Dataflow {
                 .hash(hasher);
             let access = op.access.map(|access| (access.pointer, access.offset));
             (access, op.phase.to_bits(), op.immediate, op.own_latency).hash(hasher);
+            (op.scalar, op.through).hash(hasher);
         }
-        (&self.quads, &self.pointers, self.in_order, self.evenly).hash(hasher);
+        (&self.quads, &self.scalars, &self.pointers).hash(hasher);
+        (self.in_order, self.evenly).hash(hasher);
         (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
         (&self.orders, &self.outputs, self.spare, self.unstalled).hash(hasher);
     }
@@ -316,7 +386,7 @@ impl Dataflow {
     /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
     pub(super) fn is_general(&self) -> bool {
         let earlier = |op: &Op| op.distances.iter().any(|&distance| distance > 0);
-        !self.orders.is_empty() || self.ops.iter().any(earlier)
+        !self.orders.is_empty() || self.has_scalars() || self.ops.iter().any(earlier)
     }
 
     /// Returns the index of the operation added last.
@@ -359,7 +429,10 @@ impl Dataflow {
         match reg {
             DataOperand::Whole(v) => self.quads.get(v.0).copied().unwrap_or(false),
             DataOperand::Quad(_) => true,
-            DataOperand::Lo(_) | DataOperand::Hi(_) | DataOperand::Pair(_) => false,
+            DataOperand::Lo(_)
+            | DataOperand::Hi(_)
+            | DataOperand::Pair(_)
+            | DataOperand::Scalar(_) => false,
         }
     }
 
@@ -439,6 +512,8 @@ impl Dataflow {
             access: None,
             phase: self.phase,
             immediate,
+            scalar: false,
+            through: None,
         });
     }
 
@@ -490,7 +565,7 @@ impl Dataflow {
 
     /// Counts the operations of the arithmetic slot.
     pub fn arithmetic(&self) -> usize {
-        self.ops.iter().filter(|op| op.access.is_none()).count()
+        self.ops.iter().filter(|op| !op.takes_memory()).count()
     }
 
     /// Returns the cycles in an iteration of the busiest unit that does not take an operation every cycle:
@@ -507,7 +582,7 @@ impl Dataflow {
     /// Counts the operations of the arithmetic slot by class.
     pub fn classes(&self) -> ClassMap<u64> {
         let mut classes = ClassMap::default();
-        for op in self.ops.iter().filter(|op| op.access.is_none()) {
+        for op in self.ops.iter().filter(|op| !op.takes_memory()) {
             classes[op.class] += 1;
         }
         classes

@@ -3,6 +3,7 @@
 use super::check::pairs_of;
 use super::dataflow::{DataOperand, Dataflow, table};
 use super::placement::{latency, overlap};
+use super::registers::ALL_REGISTERS;
 use crate::analysis::{CycleRatio, Dependence, find_largest_ratio};
 use cp2_machine::{Class, Machine};
 
@@ -48,8 +49,10 @@ pub(super) struct ValueUses {
     pub(super) readers: Vec<(usize, i64)>,
     /// True if it is read behind the last iteration.
     pub(super) kept: bool,
-    /// Pair registers that it takes.
+    /// Registers that it takes.
     pub(super) width: i64,
+    /// True if these are scalars.
+    pub(super) scalar: bool,
 }
 
 /// Number of dependences from which on the bound leaves those between accesses out.
@@ -71,7 +74,7 @@ impl DependenceGraph {
             .iter()
             .map(|op| ScheduleNode {
                 latency: op.latency(machine),
-                ..node(op.class, op.access.is_some())
+                ..node(op.class, op.takes_memory())
             })
             .collect();
         let mut steps = Vec::new();
@@ -132,7 +135,7 @@ impl DependenceGraph {
     /// Adds the dependences of registers that the body writes itself: they are read before they are written
     /// again, and results land in their order.
     fn add_fixed_registers(&mut self, body: &Dataflow) {
-        for register in 0..64 {
+        for register in 0..ALL_REGISTERS {
             let names = |operands: &[DataOperand]| {
                 operands
                     .iter()
@@ -293,8 +296,10 @@ fn list_values(body: &Dataflow) -> Vec<ValueUses> {
     let mut values: Vec<ValueUses> = body
         .quads
         .iter()
-        .map(|&quad| ValueUses {
+        .enumerate()
+        .map(|(value, &quad)| ValueUses {
             width: 1 + i64::from(quad),
+            scalar: body.is_scalar(value),
             ..ValueUses::default()
         })
         .collect();

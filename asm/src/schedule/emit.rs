@@ -2,6 +2,8 @@
 
 use super::dataflow::{DataOperand, DataPointer, PointerStep};
 use super::placement::ModuloSchedule;
+use super::registers::FIRST_SCALAR;
+use crate::isa::Scalar;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Range;
@@ -311,7 +313,7 @@ impl ModuloSchedule {
         let slots = self.slots();
         let words = |times: Range<u64>| self.words(&slots, times, iterations);
         let arithmetic = self.body.ops.iter().zip(&self.cycles);
-        let arithmetic = arithmetic.filter(|(op, _)| op.access.is_none());
+        let arithmetic = arithmetic.filter(|(op, _)| !op.takes_memory());
         let first = arithmetic.clone().map(|(_, &at)| u64::from(at)).min();
         let last = arithmetic.map(|(_, &at)| u64::from(at)).max();
         let (mut head, mut tail) = (0, total);
@@ -422,9 +424,9 @@ impl ModuloSchedule {
         let mut word = LoopWord::default();
         for (index, iteration) in self.instances(ops, time, iterations) {
             let access = self.body.ops[index].access;
-            let slot = match access {
-                None => &mut word.arithmetic,
-                Some(_) => &mut word.memory,
+            let slot = match self.body.ops[index].takes_memory() {
+                false => &mut word.arithmetic,
+                true => &mut word.memory,
             };
             *slot = Some(WordOperation {
                 text: self.operation(index, iteration),
@@ -467,6 +469,14 @@ impl ModuloSchedule {
         let defs = op.defs.iter().map(|&r| self.register(r, iteration, 0));
         let uses = op.reads().map(|(r, k)| self.register(r, iteration, k));
         let mut operands: Vec<String> = defs.chain(uses).collect();
+        if let Some(offset) = op.through {
+            let address = operands.pop().unwrap_or_default();
+            operands.push(match offset {
+                0 => format!("[{address}]"),
+                n if n < 0 => format!("[{address} - {}]", -n),
+                n => format!("[{address} + {n}]"),
+            });
+        }
         if let Some(access) = op.access {
             let (register, step) = self.body.pointers[access.pointer];
             operands.push(if self.last[access.pointer] == index {
@@ -508,7 +518,16 @@ impl ModuloSchedule {
             let copy = (iteration + unroll - back) % unroll;
             usize::from(self.registers.base[v.0][copy as usize])
         };
+        let scalar = |register: usize| {
+            let number = register.saturating_sub(usize::from(FIRST_SCALAR));
+            Scalar(u8::try_from(number).unwrap_or(0)).to_string()
+        };
         match reg {
+            DataOperand::Whole(v) | DataOperand::Lo(v) if self.body.is_scalar(v.0) => {
+                scalar(base(v))
+            }
+            DataOperand::Hi(v) if self.body.is_scalar(v.0) => scalar(base(v) + 1),
+            DataOperand::Scalar(s) => Scalar(s).to_string(),
             DataOperand::Whole(v) if self.body.quads[v.0] => format!("q{}", base(v) / 2),
             DataOperand::Whole(v) | DataOperand::Lo(v) => format!("r{}", base(v)),
             DataOperand::Hi(v) => format!("r{}", base(v) + 1),

@@ -1,7 +1,7 @@
 //! Modulo schedules of a body, and the placement of its operations.
 
 use super::dataflow::{DataOperand, DataValue, Dataflow, Op, PointerStep, table};
-use super::registers::Registers;
+use super::registers::{FIRST_SCALAR, Registers};
 use super::search::Unschedulable;
 use super::swing::{First, Ties};
 use cp2_machine::{Class, ClassMap, Machine};
@@ -48,7 +48,7 @@ impl ModuloSchedule {
     pub(crate) fn count_registers(&self) -> u32 {
         let mut taken = 0u64;
         for (base, &quad) in self.registers.base.iter().zip(&self.body.quads) {
-            for &first in base {
+            for &first in base.iter().filter(|&&first| first < FIRST_SCALAR) {
                 taken |= if quad { 3 } else { 1 } << first;
             }
         }
@@ -72,7 +72,8 @@ impl ModuloSchedule {
 
     /// Makes the error that refuses this schedule.
     pub fn make_refusal(&self) -> Unschedulable {
-        let registers = self.registers.base.iter().flatten().max();
+        let all = self.registers.base.iter().flatten();
+        let registers = all.filter(|&&first| first < FIRST_SCALAR).max();
         Unschedulable {
             operations: self.body.ops.len(),
             registers: registers.copied().unwrap_or(0),
@@ -256,6 +257,10 @@ impl<'a> Attempt<'a> {
 
     /// Places all operations in an order; none if the constraints cannot be met.
     pub(super) fn run(mut self, order: Order) -> Option<Found> {
+        // These orders know arithmetic of the sections and accesses through pointers.
+        if self.body.has_scalars() {
+            return None;
+        }
         let sources = sources(self.body);
         match order {
             Order::Loads(window) | Order::Written(window) => {

@@ -1,37 +1,52 @@
 //! Allocates registers for the values of overlapping iterations.
 
-use super::dataflow::{Dataflow, Op};
+use super::dataflow::{Dataflow, Op, ScalarUse};
 
-/// The pair registers that the values of a body may take.
+/// The number of the first scalar: pairs come before.
+pub(super) const FIRST_SCALAR: u8 = 64;
+/// Number of all registers.
+pub(super) const ALL_REGISTERS: u8 = 128;
+
+/// The registers that the values of a body may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct FreeRegisters(u64);
+pub struct FreeRegisters {
+    pairs: u64,
+    /// Bit n for the scalar with number n.
+    scalars: u64,
+}
 
 impl FreeRegisters {
     /// Returns the set of a mask: bit n stands for `r{n}`.
     #[must_use]
     pub const fn new(mask: u64) -> Self {
-        Self(mask)
+        Self {
+            pairs: mask,
+            scalars: 0,
+        }
+    }
+
+    /// Returns the set with the scalars of a mask: bit n stands for the one with number n.
+    pub(crate) const fn with_scalars(self, scalars: u64) -> Self {
+        Self { scalars, ..self }
     }
 
     /// Returns the registers below `limit`.
     #[must_use]
     pub fn below(limit: u8) -> Self {
-        Self(
-            1u64.checked_shl(u32::from(limit))
-                .map_or(u64::MAX, |bit| bit - 1),
-        )
+        let bit = 1u64.checked_shl(u32::from(limit));
+        Self::new(bit.map_or(u64::MAX, |bit| bit - 1))
     }
 
     /// Returns the mask of the set: bit n stands for `r{n}`.
     #[must_use]
     pub const fn mask(self) -> u64 {
-        self.0
+        self.pairs
     }
 
-    /// Counts the registers of the set.
+    /// Counts the pair registers of the set.
     #[must_use]
     pub const fn count(self) -> u32 {
-        self.0.count_ones()
+        self.pairs.count_ones()
     }
 
     /// Returns the first registers of all pairs or quads in the set, in rising order.
@@ -39,7 +54,18 @@ impl FreeRegisters {
         let (step, mask) = if quad { (2, 3) } else { (1, 1) };
         (0..64u8)
             .step_by(step)
-            .filter(move |&r| self.0 >> r & mask == mask)
+            .filter(move |&r| self.pairs >> r & mask == mask)
+    }
+
+    /// Returns the first registers of all scalars or couples in the set: those that are no addresses first, where any
+    /// will do.
+    fn first_scalars(self, couple: bool, used: ScalarUse) -> impl Iterator<Item = u8> {
+        const ADDRESSES: std::ops::Range<u8> = 0..16;
+        let (step, mask) = if couple { (2, 3) } else { (1, 1) };
+        let others = if used == ScalarUse::Any { 16..64 } else { 0..0 };
+        let all = others.step_by(step).chain(ADDRESSES.step_by(step));
+        all.filter(move |&s| self.scalars >> s & mask == mask)
+            .map(|s| FIRST_SCALAR + s)
     }
 }
 
@@ -96,7 +122,8 @@ pub(super) fn lifetimes(
 /// Returns the number of registers that are held in the fullest cycle of an interval.
 pub(super) fn count_live(body: &Dataflow, live: &[(u32, u32)], interval: u32) -> u32 {
     let mut held = vec![0; interval.max(1) as usize];
-    for (&(from, to), &quad) in live.iter().zip(&body.quads) {
+    let values = live.iter().zip(&body.quads).enumerate();
+    for (_, (&(from, to), &quad)) in values.filter(|&(value, _)| !body.is_scalar(value)) {
         let (length, width) = (to - from, 1 + u32::from(quad));
         for (after, cycle) in held.iter_mut().enumerate() {
             // Cycles of the lifetime that fall into this cycle of the interval: one every interval from the
@@ -253,7 +280,7 @@ fn fit(
     let circle = (unroll * interval) as usize;
     let words = circle.div_ceil(64);
     // The cycles of the circle in which each register is taken, as bits.
-    let mut taken = vec![0u64; 64 * words];
+    let mut taken = vec![0u64; usize::from(ALL_REGISTERS) * words];
     let mut base = vec![vec![0; unroll as usize]; live.len()];
     let mut order: Vec<(usize, u32)> = (0..live.len())
         .flat_map(|v| (0..unroll).map(move |i| (v, i)))
@@ -275,7 +302,10 @@ fn fit(
             let held = taken[range(*r)].iter().zip(times.iter().cycle());
             held.into_iter().all(|(held, times)| held & times == 0)
         };
-        let found = free.first_of(quad).find(fits)?;
+        let found = match body.scalars.get(v).copied().flatten() {
+            Some(used) => free.first_scalars(quad, used).find(fits)?,
+            None => free.first_of(quad).find(fits)?,
+        };
         let held = taken[range(found)].iter_mut().zip(times.iter().cycle());
         held.for_each(|(held, times)| *held |= times);
         base[v][i as usize] = found;

@@ -66,7 +66,8 @@ impl<'a> Starts<'a> {
     /// intervals.
     pub(super) fn least_registers(&self) -> u32 {
         let interval = i64::from(self.interval);
-        let held = self.graph.values.iter().map(|value| {
+        let sections = self.graph.values.iter().filter(|value| !value.scalar);
+        let held = sections.map(|value| {
             let least = |&writer: &usize| {
                 let read = self.ahead.behind[writer]
                     .iter()

@@ -80,6 +80,18 @@ impl Parser<'_, '_> {
         }
     }
 
+    /// Reads an integer that is known here, without operators outside of parentheses.
+    pub(crate) fn constant_term(&mut self, what: &str) -> Result<(i64, Span), Fail> {
+        let start = self.here();
+        self.operators = 0;
+        let value = self.prefix()?.eval(self.names)?;
+        let at = start.to(self.last());
+        value.as_int().map(|number| (number, at)).ok_or_else(|| {
+            let what = what.to_owned();
+            Fail::new(Problem::NotInteger { what, value }, at)
+        })
+    }
+
     fn climb(&mut self, mut left: Expr, start: Span, least: u8) -> Result<Expr, Fail> {
         while let Some(Tok::Punct(punct)) = self.peek().map(|t| t.tok) {
             let Some((op, strength)) = Binary::of(*punct) else {

@@ -26,6 +26,15 @@ const MOST_DISTANCE: i64 = 64;
 impl Parser<'_, '_> {
     /// Reads a value's name: a name, indices in brackets and fields, then a half and `@` with a number of iterations.
     pub(crate) fn value_name(&mut self, wanted: &str) -> Result<BlockValueName, Fail> {
+        self.name_of_value(wanted, Self::constant_int)
+    }
+
+    /// Reads a value's name, with what reads the number behind `@`.
+    fn name_of_value(
+        &mut self,
+        wanted: &str,
+        read_distance: impl Fn(&mut Self, &str) -> Result<(i64, Span), Fail>,
+    ) -> Result<BlockValueName, Fail> {
         let first = self.name(wanted)?;
         let (mut text, mut at) = (first.text.to_string(), first.at);
         let mut half = None;
@@ -61,7 +70,7 @@ impl Parser<'_, '_> {
         let mut distance = None;
         if self.is("@") {
             self.next();
-            let (number, number_at) = self.constant_int("a number of iterations")?;
+            let (number, number_at) = read_distance(self, "a number of iterations")?;
             let most = MOST_DISTANCE;
             distance = Some(within(
                 "the number of iterations",
@@ -87,7 +96,8 @@ impl Parser<'_, '_> {
 
     /// Reads a pointer with an offset in bytes, after the opening bracket: `[near[0] + 16]`.
     pub(crate) fn pointer_place(&mut self) -> Result<(BlockValueName, i64), Fail> {
-        let pointer = self.value_name("a pointer")?;
+        // An offset follows: the distance is one term.
+        let pointer = self.name_of_value("a pointer", Self::constant_term)?;
         let mut offset = 0;
         if self.is("+") || self.is("-") {
             let (expr, at) = self.inside_brackets()?;

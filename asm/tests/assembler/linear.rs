@@ -4,12 +4,14 @@ use cp2_asm::{Options, Source, assemble};
 use cp2_machine::Machine;
 
 /// Loops with the cycles of an iteration that their operations take at least, on either machine.
-const LOOPS: [(&str, &str, u64); 14] = [
+const LOOPS: [(&str, &str, u64); 16] = [
     ("argmax.s", include_str!("linear/argmax.s"), 13),
     ("axpy.s", include_str!("linear/axpy.s"), 3),
     ("biquad.s", include_str!("linear/biquad.s"), 20),
+    ("biquad_lines.s", include_str!("linear/biquad_lines.s"), 20),
     ("cfar.s", include_str!("linear/cfar.s"), 11),
     ("covariance.s", include_str!("linear/covariance.s"), 32),
+    ("diagonal.s", include_str!("linear/diagonal.s"), 14),
     ("dot.s", include_str!("linear/dot.s"), 8),
     ("erf.s", include_str!("linear/erf.s"), 16),
     ("gradient.s", include_str!("linear/gradient.s"), 12),

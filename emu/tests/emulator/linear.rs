@@ -65,6 +65,8 @@ struct Drawn {
     meeting: usize,
     counted: usize,
     carried: usize,
+    round: usize,
+    scalar: usize,
 }
 
 fn assembled(text: &str, machine: &Machine) -> Result<Assembly, Flaw> {
@@ -85,7 +87,7 @@ fn images(block: &Block, machine: &Machine, program: &Program, seed: u64) -> Vec
         let words = (0..CONSTANTS / 4).map(|_| random.number());
         let initial = block.initial.iter().map(|(.., own)| match own {
             Initial::Numbers(constant) => constant.words,
-            Initial::Register { .. } => [0; 4],
+            Initial::Register { .. } | Initial::Scalar(..) => [0; 4],
         });
         let constants = block.constants.iter().map(|own| own.words);
         let constants = constants.chain(initial).flatten();
@@ -236,6 +238,8 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     drawn.looped += usize::from(report.iterations != Some(1) && program.words.len() > 60);
     drawn.meeting += usize::from(!block.meetings().is_empty());
     drawn.carried += usize::from(!block.initial.is_empty());
+    drawn.scalar += usize::from(block.values.iter().any(|own| own.scalar));
+    drawn.round += usize::from(block.pointers.iter().any(|own| own.round.is_some()));
     Ok(drawn)
 }
 
@@ -249,6 +253,8 @@ impl Drawn {
         self.meeting += other.meeting;
         self.counted += other.counted;
         self.carried += other.carried;
+        self.round += other.round;
+        self.scalar += other.scalar;
     }
 }
 
@@ -334,7 +340,14 @@ fn check_from(first: u64) {
     println!("{drawn:?}");
     // Few need too many registers, and all that blocks can say is drawn often.
     assert!(drawn.unschedulable * 100 <= drawn.blocks, "{drawn:?}");
-    for often in [drawn.looped, drawn.meeting, drawn.counted, drawn.carried] {
+    for often in [
+        drawn.looped,
+        drawn.meeting,
+        drawn.counted,
+        drawn.carried,
+        drawn.round,
+        drawn.scalar,
+    ] {
         assert!(often * 8 > drawn.blocks, "{drawn:?}");
     }
 }

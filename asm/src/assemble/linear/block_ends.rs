@@ -3,12 +3,13 @@
 //! Constants, pointers, values before the first and behind the last iteration.
 
 use super::composer::{Composer, ReceivedValue};
+use super::initial_scalars::InitialScalars;
 use super::moves::{meet, order_moves};
 use super::placed_block::{BlockLine, WordSymbol};
+use super::rounds::{set_register_to, set_up_round, set_up_steps};
 use crate::diag::Fail;
-use crate::linear::{
-    CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock, PointerOrigin,
-};
+use crate::isa::Scalar;
+use crate::linear::{CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock};
 use crate::schedule::{LoopLine, LoopText, LoopWord, ModuloSchedule, PointerSetup};
 use crate::syntax::Register;
 
@@ -76,13 +77,18 @@ impl Composer<'_> {
         mut text: LoopText,
     ) -> Result<LoopText, Fail> {
         let (mut moves, mut loads) = (Vec::new(), Vec::new());
+        let mut scalars = InitialScalars::default();
         for &(place, source) in &lowered.initial {
             let to = register_of(place, lowered, schedule, 0);
             match source {
+                source if scalars.add(to, source) => {}
+                InitialSource::Number(_) => {}
                 InitialSource::Register(from) => moves.push((to, from)),
                 InitialSource::Words(words) => loads.push((to, words)),
                 InitialSource::Block { block, value } => {
-                    moves.extend(self.receive(block, value, to).map(|from| (to, from)));
+                    let from = self.receive(block, value, to);
+                    let from = from.filter(|&from| !scalars.add(to, InitialSource::Register(from)));
+                    moves.extend(from.map(|from| (to, from)));
                 }
             }
         }
@@ -101,6 +107,7 @@ impl Composer<'_> {
         for (to, words) in loads {
             self.load_row(lines, lowered, to, words)?;
         }
+        lines.extend(scalars.words().map(|text| BlockLine::word(text, place)));
         Ok(text.set_up(set_up_pointers(self.block, lowered, schedule)))
     }
 
@@ -125,22 +132,27 @@ impl Composer<'_> {
         lowered: &LoweredBlock,
     ) -> Result<(), Fail> {
         let (mut moves, mut loads) = (Vec::new(), Vec::new());
+        let mut scalars = InitialScalars::default();
         for last in &self.block.finals {
             let mut initial = self.block.initial.iter();
             let given = initial.find(|own| (own.value, own.distance) == (last.value, 1));
-            match given.map(|own| own.source) {
+            match given.map(|own| self.block.source_of(own)) {
+                Some(source) if scalars.add(last.register, source) => {}
                 Some(InitialSource::Register(from)) => moves.push((last.register, from)),
                 Some(InitialSource::Words(words)) => loads.push((last.register, words)),
                 Some(InitialSource::Block { block, value }) => {
-                    let from = self.receive(block, value, last.register);
+                    let to = last.register;
+                    let from = self.receive(block, value, to);
+                    let from = from.filter(|&from| !scalars.add(to, InitialSource::Register(from)));
                     moves.extend(from.map(|from| (last.register, from)));
                 }
-                None => {}
+                Some(InitialSource::Number(_)) | None => {}
             }
         }
         let place = self.place();
         let operations = order_moves(&moves).into_iter();
         lines.extend(operations.map(|text| BlockLine::word(text, place)));
+        lines.extend(scalars.words().map(|text| BlockLine::word(text, place)));
         if !loads.is_empty() {
             self.point_at_table(lines, lowered)?;
         }
@@ -196,13 +208,17 @@ fn register_of(
 ) -> Register {
     match place {
         CarriedPlace::Register(register) => register,
-        CarriedPlace::Value(value, distance) => {
+        CarriedPlace::Value(value, distance) | CarriedPlace::Second(value, distance) => {
             let iteration = match distance {
                 0 => last,
                 before => -i64::from(before),
             };
             let first = schedule.register_of(value, iteration).unwrap_or(0);
             match lowered.dataflow.is_quad_value(value) {
+                _ if first >= 64 => {
+                    let second = u8::from(matches!(place, CarriedPlace::Second(..)));
+                    Register::Scalar(Scalar(first - 64 + second))
+                }
                 true => Register::Quad(first / 2),
                 false => Register::Pair(first),
             }
@@ -216,27 +232,15 @@ fn set_up_pointers(
     lowered: &LoweredBlock,
     schedule: &ModuloSchedule,
 ) -> Vec<PointerSetup> {
-    /// Bytes that `addi` adds at most and at least.
-    const ADDED: std::ops::Range<i64> = -2048..2048;
-    let mut setups = Vec::new();
+    let mut setups = set_up_steps(lowered, schedule);
     for &(pointer, index) in &lowered.pointers {
         let Some(own) = block.pointers.get(index) else {
             continue;
         };
         let bytes = schedule.bias(pointer).saturating_add(own.bytes);
         let a = schedule.pointer_register(pointer);
-        let words = match own.base {
-            PointerOrigin::Address(address) => {
-                vec![format!("movi a{a}, {}", address.saturating_add(bytes))]
-            }
-            PointerOrigin::Register(scalar) if ADDED.contains(&bytes) => {
-                vec![format!("addi a{a}, {scalar}, {bytes}")]
-            }
-            PointerOrigin::Register(scalar) => vec![
-                format!("movi a{a}, {bytes}"),
-                format!("add a{a}, a{a}, {scalar}"),
-            ],
-        };
+        let mut words = set_register_to(Scalar::address(a), own.base, bytes);
+        words.extend(set_up_round(own, a, schedule.bias(pointer)));
         let registers = vec![a];
         setups.push(PointerSetup { words, registers });
     }

@@ -13,11 +13,11 @@ use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
     BlockCount, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChainOverlap, ChosenRow,
     CycleFormula, HeldConstant, InitialSource, KeptValues, LackingRegisters, LinearBlock,
-    LoweredBlock, PlacementHint, PointerOrigin, lower,
+    LoweredBlock, PlacementHint, PointerOrigin, RoundRegisters, lower,
 };
 use crate::schedule::{
-    Dataflow, FreeRegisters, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord,
-    MAX_LOOP_COUNT, ModuloSchedule, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
+    Dataflow, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord, MAX_LOOP_COUNT,
+    ModuloSchedule, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
 };
 use crate::source::Span;
 use crate::syntax::Register;
@@ -138,6 +138,8 @@ impl Assembler<'_> {
         }
         let rows = block.find_widths()?;
         block.check_steps(&rows)?;
+        block.check_rounds(&rows)?;
+        block.check_scalars()?;
         Ok(rows)
     }
 
@@ -166,8 +168,9 @@ impl Assembler<'_> {
         let mut taken = named.fold(RegSet::EMPTY, |set, own| {
             set | own.inst.reads() | own.inst.writes() | own.inst.address_write()
         });
-        let mut said = RegSet::EMPTY;
+        let (mut said, mut goes_round) = (RegSet::EMPTY, false);
         for block in blocks {
+            goes_round |= block.goes_round();
             for register in &block.free {
                 taken.0 &= !register.regs().0;
             }
@@ -179,6 +182,8 @@ impl Assembler<'_> {
         let mut free = BlockRegisters {
             pairs: 0,
             addresses: 0,
+            controls: 0,
+            rounds: RoundRegisters::default(),
         };
         let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
         for pair in (0..pairs).filter(|&pair| !taken.contains(Reg::pair(pair))) {
@@ -188,6 +193,7 @@ impl Assembler<'_> {
         for a in (0..ADDRESSES).filter(|&a| !taken.contains(address(a))) {
             free.addresses |= 1 << a;
         }
+        free.find_rounds(taken, goes_round);
         free
     }
 }
@@ -298,7 +304,7 @@ impl<'a> Composer<'a> {
         let least = lowered.dataflow.least_interval(self.machine);
         let asked = self.block.least_interval.saturating_sub(least);
         lowered.dataflow.spare = asked.max(self.block.spare) as usize;
-        let free = FreeRegisters::new(lowered.free.pairs);
+        let free = lowered.free_registers();
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
         // A count that is not known has to fit the number of copies.
@@ -327,7 +333,7 @@ impl<'a> Composer<'a> {
     /// Schedules one iteration as a straight line.
     pub(super) fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
         let lowered = self.lower(kept)?;
-        let free = FreeRegisters::new(lowered.free.pairs);
+        let free = lowered.free_registers();
         let request = ScheduleRequest::new(free, Iterations::Known(1));
         let kept = self.search(&lowered.dataflow, &(request, false), || {
             let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
@@ -391,6 +397,10 @@ impl<'a> Composer<'a> {
         let what = match lack {
             LackingRegisters::Section => "registers for constants and values of earlier iterations",
             LackingRegisters::Addresses => "address registers for its pointers and its count",
+            LackingRegisters::Rounds => {
+                "address registers a0 .. a7, with their b and l, for pointers that go round"
+            }
+            LackingRegisters::Steps => "step registers for pointers that go round",
         };
         let name = self.block.name.to_string();
         Fail::new(Problem::LacksRegisters { name, what }, self.block.at)
@@ -558,9 +568,12 @@ impl LinearBlock {
             BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
             BlockStep::Bytes(_) => None,
         });
+        let extents = self.pointers.iter().filter_map(|own| own.round?.register());
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
-            InitialSource::Words(_) | InitialSource::Block { .. } => None,
+            InitialSource::Words(_) | InitialSource::Number(_) | InitialSource::Block { .. } => {
+                None
+            }
         });
         let count = match self.count {
             BlockCount::Register { register, .. } => Some(Register::Scalar(register)),
@@ -570,6 +583,7 @@ impl LinearBlock {
         invariants
             .chain(bases)
             .chain(steps)
+            .chain(extents.map(Register::Scalar))
             .chain(initial)
             .chain(count)
             .chain(finals)

@@ -7,8 +7,7 @@ use crate::diag::{Fail, Problem};
 use crate::expr::{Value, cis};
 use crate::isa::Scalar;
 use crate::linear::{
-    BlockConstant, BlockCount, BlockPointer, BlockStep, FinalValue, InitialSource, InitialValue,
-    LinearBlock, PointerOrigin,
+    BlockConstant, BlockCount, FinalValue, InitialSource, InitialValue, LinearBlock,
 };
 use crate::source::Span;
 use crate::syntax::{Parser, Register};
@@ -18,9 +17,6 @@ use std::rc::Rc;
 pub(super) const LONGEST_INTERVAL: u32 = 1 << 13;
 /// Most iterations of which a count may be said to be a multiple.
 const MOST_MULTIPLE: i64 = 4096;
-
-/// Most copies of a pointer in one declaration.
-const COPIES: i64 = 64;
 
 /// Makes the error of a number that is out of its range.
 pub(super) fn out_of_range(what: &str, value: i64, (least, most): (i64, i64), at: Span) -> Fail {
@@ -94,16 +90,19 @@ pub(super) fn read_initial_values(
             return Err(Fail::new(problem, name.at));
         };
         p.expect("=")?;
-        let source = match section_register(p, names) {
-            Some(register) => InitialSource::Register(register),
+        let (source, number) = match any_register(p, names) {
+            Some(register) => (InitialSource::Register(register), Value::Int(0)),
             None => match open
                 .as_deref_mut()
                 .map(|open| value_of_chain(p, open))
                 .transpose()?
                 .flatten()
             {
-                Some(source) => source,
-                None => InitialSource::Words(quad_of_numbers(p)?.1),
+                Some(source) => (source, Value::Int(0)),
+                None => {
+                    let (number, words) = quad_of_numbers(p)?;
+                    (InitialSource::Words(words), number)
+                }
             },
         };
         let value = block.enter_value(&name.text, name.at);
@@ -122,6 +121,7 @@ pub(super) fn read_initial_values(
             value,
             distance,
             source,
+            number,
             at: name.at,
         });
         if !p.eat(",") {
@@ -161,8 +161,8 @@ pub(super) fn read_final_values(
     names: &Table,
 ) -> Result<(), Fail> {
     loop {
-        let Some(register) = section_register(p, names) else {
-            return p.expected("a register of the sections, as `q20`");
+        let Some(register) = any_register(p, names) else {
+            return p.expected("a register, as `q20`");
         };
         p.expect("=")?;
         let name = p.value_name("a value")?;
@@ -194,23 +194,22 @@ pub(super) fn read_final_values(
     }
 }
 
+/// Reads a register, if one stands here; otherwise takes no token.
+fn any_register(p: &mut Parser<'_, '_>, names: &Table) -> Option<Register> {
+    p.attempt(|p| {
+        let name = p.name("a register").ok()?;
+        Register::named(&name.text, names)
+    })
+}
+
 /// Reads a scalar register, if one stands here; otherwise takes no token.
-fn scalar_register(p: &mut Parser<'_, '_>) -> Option<Scalar> {
+pub(super) fn scalar_register(p: &mut Parser<'_, '_>) -> Option<Scalar> {
     p.attempt(|p| {
         let name = p.name("a register").ok()?;
         match Register::named(&name.text, p.names)? {
             Register::Scalar(scalar) => Some(scalar),
             Register::Pair(_) | Register::Quad(_) => None,
         }
-    })
-}
-
-/// Reads a register of the sections, if one stands here; otherwise takes no token.
-fn section_register(p: &mut Parser<'_, '_>, names: &Table) -> Option<Register> {
-    p.attempt(|p| {
-        let name = p.name("a register").ok()?;
-        let register = Register::named(&name.text, names)?;
-        (!matches!(register, Register::Scalar(_))).then_some(register)
     })
 }
 
@@ -310,77 +309,6 @@ fn number(p: &mut Parser<'_, '_>) -> Result<(Value, Vec<u32>), Fail> {
     }
     let (value, at) = p.constant()?;
     Ok((value, vec![binary32(value, at)?]))
-}
-
-/// Reads `.pointer P[copies] = place by step`.
-pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> Result<(), Fail> {
-    let name = p.name("the name of a pointer")?;
-    let mut copies = None;
-    if p.eat("[") {
-        let (number, at) = p.constant_int("the number of copies")?;
-        p.expect("]")?;
-        if !(1..=COPIES).contains(&number) {
-            let problem = Problem::OutOfRange {
-                what: "the number of copies".into(),
-                value: number,
-                least: 1,
-                most: COPIES,
-            };
-            return Err(Fail::new(problem, at));
-        }
-        copies = Some(number);
-    }
-    p.expect("=")?;
-    let register = scalar_register(p);
-    let (base, bytes) = match register {
-        Some(scalar) => {
-            let mut bytes = 0;
-            if p.is("+") || p.is("-") {
-                let (expr, at) = p.offset()?;
-                bytes = integer(expr.eval(p.names)?, "the offset", at)?;
-            }
-            (PointerOrigin::Register(scalar), bytes)
-        }
-        None => (
-            PointerOrigin::Address(p.constant_int("the place of a pointer")?.0),
-            0,
-        ),
-    };
-    if !p.eat_word("by") {
-        return p.expected("`by` and the bytes from an iteration to the next");
-    }
-    let step = match p.attempt(|p| {
-        let name = p.name("a register").ok()?;
-        Register::named(&name.text, p.names)?.step()
-    }) {
-        Some(register) => BlockStep::Register(register),
-        None => BlockStep::Bytes(p.constant_int("the step of a pointer")?.0),
-    };
-    let names: Vec<Rc<str>> = match copies {
-        None => vec![name.text.shared()],
-        Some(copies) => (0..copies)
-            .map(|copy| format!("{}[{copy}]", &*name.text).into())
-            .collect(),
-    };
-    for own in names {
-        block.define_pointer(BlockPointer {
-            name: own,
-            base: base.clone(),
-            bytes,
-            step,
-            at: name.at,
-            used: None,
-        })?;
-    }
-    Ok(())
-}
-
-/// Returns an integer, or the error that there is none.
-fn integer(value: Value, what: &str, at: Span) -> Result<i64, Fail> {
-    value.as_int().ok_or_else(|| {
-        let what = what.to_owned();
-        Fail::new(Problem::NotInteger { what, value }, at)
-    })
 }
 
 /// Reads the registers of `.free`: names, and ranges as `q0 .. q5`.

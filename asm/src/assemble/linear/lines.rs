@@ -2,8 +2,9 @@
 
 use super::declarations::{
     LONGEST_INTERVAL, out_of_range, read_constants, read_count, read_final_values,
-    read_initial_values, read_pointers, read_registers,
+    read_initial_values, read_registers,
 };
+use super::pointers::read_pointers;
 use crate::assemble::select::{find_rows, unknown_mnemonic};
 use crate::assemble::state::{Assembler, Context, Section};
 use crate::assemble::symbols::Table;
@@ -15,6 +16,7 @@ use crate::linear::{
 };
 use crate::source::Span;
 use crate::syntax::{BlockValueName, Parser, Register, Token};
+use cp2_machine::Class;
 
 /// Directives that stand only inside a linear block.
 const INSIDE: [&str; 13] = [
@@ -201,24 +203,33 @@ impl Assembler<'_> {
         }
         refuse_control(&rows, &name.text, name.at)?;
         let mut operands = Vec::new();
-        let mut results: Vec<(usize, BlockValueName)> = Vec::new();
+        let mut results: Vec<(usize, BlockValueName, Option<BlockValueName>)> = Vec::new();
         while !p.at_end() {
             let place = operands.len();
             let start = p.here();
             let expected = ExpectedOperand::at(&rows, place);
             let operand = match expected {
                 ExpectedOperand::Result => {
-                    let value = result(&mut p)?;
-                    results.push((place, value));
+                    results.push((place, result(&mut p)?, None));
                     // The result is entered when the operands have been read: they come before it.
                     BlockOperand::Immediate(Value::Int(0))
                 }
-                ExpectedOperand::Number => BlockOperand::Immediate(p.constant()?.0),
+                ExpectedOperand::Couple => {
+                    let first = result(&mut p)?;
+                    p.expect(",")?;
+                    results.push((place, first, Some(result(&mut p)?)));
+                    BlockOperand::Immediate(Value::Int(0))
+                }
+                ExpectedOperand::Either if begins_operand(&mut p, block, &self.names) => {
+                    source(&mut p, block, &self.names)?
+                }
+                ExpectedOperand::Number | ExpectedOperand::Either => {
+                    BlockOperand::Immediate(p.constant()?.0)
+                }
                 ExpectedOperand::Address => {
                     p.expect("[")?;
-                    let (pointer, offset) = p.pointer_place()?;
-                    let pointer = block.use_pointer(&pointer)?;
-                    BlockOperand::Address { pointer, offset }
+                    let (place, offset) = p.pointer_place()?;
+                    block.find_place(&place, offset)?
                 }
                 ExpectedOperand::Source => source(&mut p, block, &self.names)?,
             };
@@ -233,10 +244,19 @@ impl Assembler<'_> {
             return Err(Fail::new(Problem::Misplaced { what, why }, p.here()));
         }
         p.end()?;
-        for (place, value) in results {
+        for (place, value, second) in results {
             let used = block.define_value(&value)?;
+            let own = match second {
+                Some(second) => BlockOperand::Couple([
+                    block.define_scalar(used, &value)?,
+                    block
+                        .define_value(&second)
+                        .and_then(|used| block.define_scalar(used, &second))?,
+                ]),
+                None => BlockOperand::Value(used),
+            };
             if let Some(operand) = operands.get_mut(place) {
-                operand.0 = BlockOperand::Value(used);
+                operand.0 = own;
             }
         }
         let at = name.at.to(p.last());
@@ -268,19 +288,25 @@ fn refuse_control(rows: &[Op], name: &str, at: Span) -> Result<(), Fail> {
         let both = operands.iter().any(|o| o.role == Role::InOut);
         let scalar = |o: &crate::isa::Operand| matches!(o.kind, Kind::Scalar | Kind::ScalarCouple);
         let section = !operands.iter().any(scalar);
-        section && !both && (address || result && row.slot() == Slot::Arith)
+        // Scalars are loaded and computed; what branches, loops or asks the sections is not for blocks.
+        let shared = matches!(row.class, Class::Scalar | Class::ScalarLoad) && result;
+        !both && (section && (address || result && row.slot() == Slot::Arith) || shared)
     };
     if rows.iter().any(computes) {
         return Ok(());
     }
     let what = format!("`{name}`");
-    let why = "a linear block holds arithmetic of the sections, loads and stores";
+    let why = "a linear block holds arithmetic of sections and of scalars, loads and stores";
     Err(Fail::new(Problem::Misplaced { what, why }, at))
 }
 
 /// Kinds of operands that may stand at a place of an operation.
 enum ExpectedOperand {
     Result,
+    /// Two results.
+    Couple,
+    /// A number in some rows, a register in others.
+    Either,
     Source,
     Number,
     Address,
@@ -292,7 +318,14 @@ impl ExpectedOperand {
         let mut found = rows
             .iter()
             .filter_map(|op| op.row().form.operands().get(place));
+        let number = |kind| matches!(kind, Kind::Imm { .. } | Kind::Float24);
+        let register = |kind: Kind| kind.is_register();
+        let kinds = || found.clone().map(|operand| operand.kind);
+        if kinds().any(number) && kinds().any(register) {
+            return Self::Either;
+        }
         match found.next() {
+            Some(operand) if operand.kind == Kind::ScalarCouple => Self::Couple,
             Some(operand) if operand.role.writes() => Self::Result,
             Some(operand) => match operand.kind {
                 Kind::Mem { .. } | Kind::OwnMem { .. } => Self::Address,
@@ -302,6 +335,20 @@ impl ExpectedOperand {
             None => Self::Source,
         }
     }
+}
+
+/// Returns true if a value, a constant or a register stands here, not a number.
+fn begins_operand(p: &mut Parser<'_, '_>, block: &LinearBlock, names: &Table) -> bool {
+    let mut found = false;
+    p.attempt(|p| {
+        let name = p.value_name("a value").ok()?;
+        found = name.distance.is_some()
+            || block.find_value(&name.text).is_some()
+            || block.find_constant(&name.text).is_some()
+            || Register::named(&name.text, names).is_some();
+        None::<()>
+    });
+    found
 }
 
 /// Reads the name of a result.

@@ -31,9 +31,14 @@ pub(super) fn order_moves(moves: &[(Register, Register)]) -> Vec<String> {
             return operations;
         }
         let (to, from) = pending.remove(0);
-        operations.push(format!("xor {to}, {to}, {from}"));
-        operations.push(format!("xor {from}, {to}, {from}"));
-        operations.push(format!("xor {to}, {to}, {from}"));
+        // Scalars have no `xor`.
+        let [one, other] = match to {
+            Register::Scalar(_) => ["add", "sub"],
+            Register::Pair(_) | Register::Quad(_) => ["xor", "xor"],
+        };
+        operations.push(format!("{one} {to}, {to}, {from}"));
+        operations.push(format!("{other} {from}, {to}, {from}"));
+        operations.push(format!("{other} {to}, {to}, {from}"));
         for (_, source) in &mut pending {
             *source = match *source {
                 own if own == to => from,

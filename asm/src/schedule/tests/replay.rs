@@ -78,6 +78,7 @@ pub(super) fn define(body: &Dataflow, iterations: i64) -> Outcome {
                     DataOperand::Whole(v) | DataOperand::Lo(v) => parts.push(pairs(v.0)[0]),
                     DataOperand::Hi(v) => parts.push(pairs(v.0)[1]),
                     DataOperand::Pair(r) => parts.push(register(r)),
+                    DataOperand::Scalar(s) => parts.push(register(64 + s)),
                     DataOperand::Quad(q) => parts.extend([register(2 * q), register(2 * q + 1)]),
                 }
             }
@@ -110,6 +111,7 @@ pub(super) fn define(body: &Dataflow, iterations: i64) -> Outcome {
                     DataOperand::Whole(v) | DataOperand::Lo(v) => set(v.0, 0, result()),
                     DataOperand::Hi(v) => set(v.0, 1, result()),
                     DataOperand::Pair(r) => _ = fixed.insert(r, result()),
+                    DataOperand::Scalar(s) => _ = fixed.insert(64 + s, result()),
                     DataOperand::Quad(q) => {
                         fixed.insert(2 * q, result());
                         fixed.insert(2 * q + 1, result());

@@ -29,6 +29,16 @@ pub(super) enum Operand {
         pointer: usize,
         offset: i64,
     },
+    /// A place at so many bytes from a scalar value.
+    Place {
+        value: usize,
+        back: u32,
+        offset: i64,
+    },
+    /// A scalar register that is set before the block.
+    Scalar(&'static str),
+    /// Two scalar results.
+    Couple([usize; 2]),
 }
 
 /// An operation. With `halves` its row has pairs, the operands are quads, and it is carried out for each half.
@@ -51,22 +61,22 @@ impl Operation {
 
     /// Returns the values that it computes, with their halves.
     pub(super) fn results(&self) -> impl Iterator<Item = (usize, Option<u8>)> {
-        self.kinds().filter_map(|(operand, _, written)| {
-            let Operand::Value { value, half, .. } = *operand else {
-                return None;
-            };
-            written.then_some((value, half))
-        })
+        self.kinds()
+            .flat_map(|(operand, _, written)| match *operand {
+                Operand::Value { value, half, .. } if written => vec![(value, half)],
+                Operand::Couple(both) => both.map(|value| (value, None)).to_vec(),
+                _ => Vec::new(),
+            })
     }
 
     /// Returns the values that it reads, with their halves and distances.
     pub(super) fn reads(&self) -> impl Iterator<Item = (usize, Option<u8>, u32)> {
-        self.kinds().filter_map(|(operand, _, written)| {
-            let Operand::Value { value, half, back } = *operand else {
-                return None;
-            };
-            (!written).then_some((value, half, back))
-        })
+        self.kinds()
+            .filter_map(|(operand, _, written)| match *operand {
+                Operand::Value { value, half, back } if !written => Some((value, half, back)),
+                Operand::Place { value, back, .. } => Some((value, None, back)),
+                _ => None,
+            })
     }
 
     /// Returns the access to memory: pointer, offset, bytes, and true if it stores.
@@ -87,6 +97,8 @@ pub(super) struct Value {
     pub(super) quad: bool,
     /// True if the text says that it is a pair.
     pub(super) declared: bool,
+    /// True if it is a scalar.
+    pub(super) scalar: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -101,6 +113,26 @@ pub(super) struct Pointer {
     pub(super) base: usize,
     pub(super) bytes: i64,
     pub(super) step: i64,
+    /// True if a register has the step.
+    pub(super) step_in_register: bool,
+    /// The bytes in which it goes round, with those of them that are written: a register has the others.
+    pub(super) round: Option<(i64, Option<i64>)>,
+}
+
+impl Pointer {
+    /// Returns the bytes from the base to the place of an iteration.
+    pub(super) fn place(&self, iteration: u32) -> i64 {
+        let mut place = self.bytes;
+        for _ in 0..iteration {
+            place += self.step;
+            match self.round {
+                Some((extent, _)) if place < 0 => place += extent,
+                Some((extent, _)) if place >= extent => place -= extent,
+                _ => {}
+            }
+        }
+        place
+    }
 }
 
 /// The place of a value before the first iteration.
@@ -112,6 +144,8 @@ pub(super) enum Initial {
         half: Option<u8>,
     },
     Numbers(Constant),
+    /// A scalar register with its number, or the number alone.
+    Scalar(Option<&'static str>, i64),
 }
 
 /// A register that gets a value behind the last iteration.
@@ -157,6 +191,8 @@ pub(super) struct Block {
     pub(super) apart: bool,
     /// A pair that words before the block name, and that the block gets back.
     pub(super) freed: Option<u8>,
+    /// The scalar that `c14` gets behind the last iteration.
+    pub(super) marked: Option<usize>,
 }
 
 /// An access of an iteration.
@@ -176,10 +212,10 @@ impl Block {
             for own in &self.operations {
                 if let Some((pointer, offset, bytes, stores)) = own.access() {
                     let at = &self.pointers[pointer];
-                    let start = self.bases[at.base].1 + at.bytes;
+                    let start = self.bases[at.base].1;
                     all.push(Access {
                         pointer,
-                        place: start + offset + i64::from(iteration) * at.step,
+                        place: start + offset + at.place(iteration),
                         bytes,
                         stores,
                     });
@@ -205,13 +241,33 @@ impl Block {
         found
     }
 
-    /// True if no access meets one of a pointer of another base or step, so that `.apart` holds.
+    /// True if no access meets one of a pointer of another base, step or round, so that `.apart` holds.
     pub(super) fn is_apart(&self) -> bool {
+        if self.goes_through_scalars() {
+            return false;
+        }
         let kind = |access: &Access| {
             let own = &self.pointers[access.pointer];
-            (own.base, own.step)
+            // Step registers are different ones.
+            let step = match own.step_in_register {
+                true => (1, access.pointer as i64),
+                false => (0, own.step),
+            };
+            let round = own.round.map(|(extent, written)| match written {
+                Some(_) => (own.bytes, 1, access.pointer as i64),
+                None => (own.bytes, 0, extent),
+            });
+            (own.base, step, round)
         };
         self.meetings().iter().all(|(a, b)| kind(a) == kind(b))
+    }
+
+    /// True if the place of an access is a scalar value, which is not known here.
+    pub(super) fn goes_through_scalars(&self) -> bool {
+        let operands = self.operations.iter().flat_map(|own| &own.operands);
+        operands
+            .into_iter()
+            .any(|operand| matches!(operand, Operand::Place { .. }))
     }
 
     /// True if an operation reads every value, or a register gets it.
@@ -219,7 +275,7 @@ impl Block {
         let reads = self.operations.iter().flat_map(Operation::reads);
         let reads = reads.map(|read| read.0);
         let finals = self.finals.iter().map(|last| last.value);
-        let read: Vec<usize> = reads.chain(finals).collect();
+        let read: Vec<usize> = reads.chain(finals).chain(self.marked).collect();
         (0..self.values.len()).all(|value| read.contains(&value))
     }
 
@@ -248,7 +304,11 @@ impl Block {
         let reads = reads.map(|read| read.0);
         let initial = self.initial.iter().map(|own| own.0);
         let finals = self.finals.iter().map(|last| last.value);
-        let reads: Vec<usize> = reads.chain(initial).chain(finals).collect();
+        let reads: Vec<usize> = reads
+            .chain(initial)
+            .chain(finals)
+            .chain(self.marked)
+            .collect();
         for index in (0..self.operations.len()).rev() {
             let own: Vec<usize> = self.operations[index].results().map(|own| own.0).collect();
             let computed = |value: &usize| {

@@ -1,5 +1,8 @@
 //! Draws linear blocks and machines from a seed.
 
+#[path = "draw_scalars.rs"]
+mod draw_scalars;
+
 use super::block::{
     Block, Constant, Count, DATA, Final, Initial, Operand, Operation, Pointer, Value,
 };
@@ -147,6 +150,9 @@ struct Drawing<'a> {
     /// For every pointer the unit of its accesses.
     units: Vec<i64>,
     phase: u8,
+    /// True if the block has scalar values, with those that are addresses.
+    scalars: bool,
+    addresses: Vec<usize>,
 }
 
 /// Draws a block that `machine` can carry out.
@@ -170,13 +176,17 @@ pub(super) fn draw_block(random: &mut Random, machine: &Machine) -> Block {
         hint: random.pick(&HINTS),
         apart: false,
         freed: random.once_in(8).then_some(3),
+        marked: None,
     };
+    let scalars = random.once_in(3);
     let mut drawing = Drawing {
         random,
         block,
         defined: Vec::new(),
         units: Vec::new(),
         phase: 0,
+        scalars,
+        addresses: Vec::new(),
     };
     drawing.declare(machine);
     drawing.compute(machine);
@@ -187,6 +197,7 @@ pub(super) fn draw_block(random: &mut Random, machine: &Machine) -> Block {
     }
     if drawing.random.once_in(2) {
         drawing.keep();
+        drawing.mark();
     }
     drawing.place_pointers();
     let Drawing {
@@ -231,10 +242,33 @@ impl Drawing<'_> {
             } else {
                 self.random.below(bases)
             };
-            let bytes = unit * self.random.range(-4, 4);
-            self.block.pointers.push(Pointer { base, bytes, step });
+            let mut pointer = Pointer {
+                base,
+                bytes: unit * self.random.range(-4, 4),
+                step,
+                step_in_register: self.random.once_in(4),
+                round: None,
+            };
+            if self.random.once_in(3) {
+                self.go_round(&mut pointer, unit);
+            }
+            self.block.pointers.push(pointer);
             self.units.push(unit);
         }
+    }
+
+    /// Lets a pointer go round.
+    fn go_round(&mut self, pointer: &mut Pointer, unit: i64) {
+        let least = (pointer.step.abs() / unit).max(1);
+        let extent = unit * self.random.range(least, least + 12);
+        pointer.bytes = match self.random.once_in(4) && pointer.step - unit >= -extent {
+            // It begins below its range, as one does whose last place is the extent.
+            true => -unit.min(extent),
+            false => unit * self.random.range(0, extent / unit - 1),
+        };
+        let written = self.random.once_in(3);
+        let written = written.then(|| self.random.pick(&[0, -32, 48, 4096]));
+        pointer.round = Some((extent, written));
     }
 
     fn constant(&mut self) -> Constant {
@@ -288,6 +322,10 @@ impl Drawing<'_> {
         let stores = rows(machine, Slot::Mem, true);
         let wanted = 1 + self.random.below(20);
         for n in 0..wanted {
+            if self.scalars && n >= 1 && self.random.once_in(3) {
+                self.compute_scalar();
+                continue;
+            }
             let kind = if n < 2 { 9 } else { self.random.below(10) };
             let ops = match kind {
                 0..=5 => &arithmetic,
@@ -403,6 +441,7 @@ impl Drawing<'_> {
         self.block.values.push(Value {
             quad,
             declared: false,
+            scalar: false,
         });
         self.defined.push([false; 2]);
         self.block.values.len() - 1
@@ -418,6 +457,7 @@ impl Drawing<'_> {
                 back: 0,
             };
             match own.quad {
+                _ if own.scalar => {}
                 false => found.push(of(None)),
                 true => {
                     let halves = (0..2).filter(|&half| defined[usize::from(half)]);
@@ -509,6 +549,9 @@ impl Drawing<'_> {
             .flat_map(|own| own.reads().map(|read| read.0))
             .collect();
         for value in (0..self.block.values.len()).filter(|value| !read.contains(value)) {
+            if self.block.values[value].scalar {
+                continue;
+            }
             let quad = self.block.values[value].quad;
             let (op, bytes) = if quad { (Op::StQ, 16) } else { (Op::StP, 8) };
             let Some(place) = self.address(bytes, bytes) else {
@@ -562,8 +605,12 @@ impl Drawing<'_> {
                 if !reads || !self.random.once_in(4) {
                     continue;
                 }
+                if kind == Kind::Scalar {
+                    continue;
+                }
                 let quad = kind == Kind::Quad || own.halves;
                 let found: Vec<(usize, Option<u8>)> = (self.block.values.iter().enumerate())
+                    .filter(|(_, own)| !own.scalar)
                     .flat_map(|(value, own)| match (own.quad, quad) {
                         (true, true) | (false, false) => vec![(value, None)],
                         (true, false) => vec![(value, Some(0)), (value, Some(1))],
@@ -576,6 +623,7 @@ impl Drawing<'_> {
                 changed.push((index, place, Operand::Value { value, half, back }));
             }
         }
+        self.carry_scalars();
         for (index, place, operand) in changed {
             if let Operand::Value { value, .. } = operand {
                 self.block.values[value].declared |= !self.block.values[value].quad;
@@ -584,6 +632,11 @@ impl Drawing<'_> {
         }
         for value in 0..self.block.values.len() {
             for back in 1..=self.block.furthest(value) {
+                if self.block.values[value].scalar {
+                    let initial = self.initial_scalar();
+                    self.block.initial.push((value, back, initial));
+                    continue;
+                }
                 let registers = self.block.registers.clone();
                 let initial = if registers.is_empty() || self.random.once_in(3) {
                     Initial::Numbers(self.constant())
@@ -603,6 +656,9 @@ impl Drawing<'_> {
     fn keep(&mut self) {
         for quad in self.block.registers.clone() {
             let value = self.random.below(self.block.values.len());
+            if self.block.values.get(value).is_some_and(|own| own.scalar) {
+                continue;
+            }
             // The value of a register is not said where no iteration computes it and none before the first is given.
             let given = self.block.iterations > 0 || self.block.furthest(value) > 0;
             let Some(own) = self.block.values.get_mut(value).filter(|_| given) else {

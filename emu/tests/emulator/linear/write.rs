@@ -1,6 +1,6 @@
 //! Writes a block as linear assembly, and its definition.
 
-use super::block::{Block, Count, DATA, Initial, Operand, Operation};
+use super::block::{Block, Count, DATA, Initial, Operand, Operation, Pointer};
 use cp2_asm::isa::{Kind, Row};
 use std::fmt::Write;
 
@@ -18,6 +18,9 @@ const VALUES: i64 = 0x4000;
 const QUAD: i64 = 16;
 /// Words that nothing waits for behind the set-up.
 const SETTLE: usize = 20;
+/// The step register of the first pointer, and the control register of its extent, where registers have them.
+const FIRST_STEP: usize = 8;
+const FIRST_EXTENT: usize = 8;
 
 /// Returns the name of a value in the text.
 pub(super) fn name(value: usize) -> String {
@@ -64,6 +67,19 @@ fn operand(operand: &Operand, align: i64) -> String {
             format!("[p{pointer} - {align}*{}]", -offset / align)
         }
         Operand::Address { pointer, offset } => format!("[p{pointer} + {offset}]"),
+        Operand::Place {
+            value,
+            back,
+            offset,
+        } => {
+            let back = match back {
+                0 => String::new(),
+                back => format!("@{back}"),
+            };
+            format!("[{}{back} + {offset}]", name(*value))
+        }
+        Operand::Scalar(register) => (*register).to_owned(),
+        Operand::Couple([a, b]) => format!("{}, {}", name(*a), name(*b)),
     }
 }
 
@@ -94,10 +110,22 @@ pub(super) fn write_linear(block: &Block) -> String {
     for (index, pointer) in block.pointers.iter().enumerate() {
         let base = &block.bases[pointer.base].0;
         let sign = if pointer.bytes < 0 { '-' } else { '+' };
-        let (bytes, step) = (pointer.bytes.abs(), pointer.step);
+        let bytes = pointer.bytes.abs();
+        let step = match pointer.step_in_register {
+            true => format!("s{}", FIRST_STEP + index),
+            false => pointer.step.to_string(),
+        };
+        let round = match pointer.round {
+            Some((_, Some(written))) if written != 0 => {
+                format!(" round c{} + ({written})", FIRST_EXTENT + index)
+            }
+            Some((_, Some(_))) => format!(" round c{}", FIRST_EXTENT + index),
+            Some((extent, None)) => format!(" round {extent}"),
+            None => String::new(),
+        };
         writeln!(
             text,
-            "    .pointer p{index} = {base} {sign} {bytes} by {step}"
+            "    .pointer p{index} = {base} {sign} {bytes} by {step}{round}"
         )
         .unwrap();
     }
@@ -119,12 +147,17 @@ pub(super) fn write_linear(block: &Block) -> String {
         let source = match initial {
             Initial::Register { quad, half } => register_name(*quad, *half),
             Initial::Numbers(constant) => constant.text.clone(),
+            Initial::Scalar(Some(register), _) => (*register).to_owned(),
+            Initial::Scalar(None, number) => number.to_string(),
         };
         writeln!(text, "    .before {}@{back} = {source}", name(*value)).unwrap();
     }
     for last in &block.finals {
         let register = register_name(last.quad, last.half);
         writeln!(text, "    .after {register} = {}", name(last.value)).unwrap();
+    }
+    if let Some(value) = block.marked {
+        writeln!(text, "    .after c14 = {}", name(value)).unwrap();
     }
     for own in &block.operations {
         if let Some(phase) = own.phase {
@@ -148,6 +181,7 @@ pub(super) fn write_linear(block: &Block) -> String {
 pub(super) fn write_program(block: &Block) -> String {
     let mut text = format!(".dmem\n    .space {CONSTANTS}\n.program\n");
     write_bases(block, &mut text);
+    text.push_str(SCALARS);
     for &quad in &block.registers {
         let at = REGISTERS + QUAD * i64::from(quad);
         writeln!(text, "    movi a14, {at}\n    ldq q{quad}, [a14]").unwrap();
@@ -164,8 +198,9 @@ pub(super) fn write_program(block: &Block) -> String {
         let at = RESULTS + QUAD * i64::from(quad);
         writeln!(text, "    movi a14, {at}\n    stq q{quad}, [a14]").unwrap();
     }
+    mark("c14", &mut text);
     // The registers that pointers begin at have not changed.
-    for (name, place) in &block.bases {
+    for (name, place) in list_scalars(block) {
         writeln!(text, "    movi s0, {place}\n    sub c0, s0, {name}").unwrap();
         text.push_str("    bnz c0, changed\n");
     }
@@ -181,23 +216,67 @@ pub(super) fn write_program(block: &Block) -> String {
 }
 
 fn write_bases(block: &Block, text: &mut String) {
-    for (name, place) in &block.bases {
-        writeln!(text, "    movi {name}, {place}").unwrap();
+    for (name, number) in list_scalars(block) {
+        writeln!(text, "    movi {name}, {number}").unwrap();
+    }
+}
+
+/// Lists the scalar registers that are set before the block, with their numbers.
+fn list_scalars(block: &Block) -> Vec<(String, i64)> {
+    let mut all = block.bases.clone();
+    for (index, pointer) in block.pointers.iter().enumerate() {
+        if pointer.step_in_register {
+            all.push((format!("s{}", FIRST_STEP + index), pointer.step));
+        }
+        if let Some((extent, Some(written))) = pointer.round {
+            all.push((format!("c{}", FIRST_EXTENT + index), extent - written));
+        }
+    }
+    all
+}
+
+/// Writes the step of a pointer in the definition: `c{index}` is its place, `s{index}` its step, `s{8 + index}` the
+/// begin of its range and `c{8 + index}` the extent.
+fn write_step(index: usize, pointer: &Pointer, text: &mut String) {
+    writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
+    if pointer.round.is_none() {
+        return;
+    }
+    let (begin, extent) = (format!("s{}", 8 + index), format!("c{}", 8 + index));
+    let lines = [
+        // Below the range the extent is added.
+        format!("sub c6, c{index}, {begin}"),
+        "sar c7, c6, 31".to_owned(),
+        format!("and c7, c7, {extent}"),
+        format!("add c{index}, c{index}, c7"),
+        // Behind it the extent is taken away.
+        format!("sub c7, {extent}, c6"),
+        "addi c7, c7, -1".to_owned(),
+        "sar c7, c7, 31".to_owned(),
+        format!("and c7, c7, {extent}"),
+        format!("sub c{index}, c{index}, c7"),
+    ];
+    for line in lines {
+        writeln!(text, "    {line}").unwrap();
     }
 }
 
 /// Writes the definition of the block as a program: every value has a place in DMEM, and every operation loads its
 /// operands and stores its results.
 pub(super) fn write_definition(block: &Block) -> String {
-    let mut text = ".program\n".to_owned();
+    let mut text = format!(".program\n{SCALARS}");
     for (index, pointer) in block.pointers.iter().enumerate() {
-        let start = block.bases[pointer.base].1 + pointer.bytes;
+        let base = block.bases[pointer.base].1;
+        let (start, step) = (base + pointer.bytes, pointer.step);
         writeln!(
             text,
-            "    movi c{index}, {start}\n    movi s{index}, {}",
-            pointer.step
+            "    movi c{index}, {start}\n    movi s{index}, {step}"
         )
         .unwrap();
+        if let Some((extent, _)) = pointer.round {
+            let n = 8 + index;
+            writeln!(text, "    movi s{n}, {base}\n    movi c{n}, {extent}").unwrap();
+        }
     }
     let slots = Slots::new(block);
     slots.begin(block, &mut text);
@@ -214,15 +293,25 @@ pub(super) fn write_definition(block: &Block) -> String {
         // Values that later iterations read move on.
         for value in 0..block.values.len() {
             for back in (1..=block.furthest(value)).rev() {
+                if block.values[value].scalar {
+                    let [to, from] = [back, back - 1].map(|back| slots.scalar(value, back));
+                    writeln!(text, "    mov {to}, {from}").unwrap();
+                    continue;
+                }
                 let (from, to) = (slots.value(value, back - 1), slots.value(value, back));
                 copy(from, to, true, &mut text);
             }
         }
-        for index in 0..block.pointers.len() {
-            writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
+        for (index, pointer) in block.pointers.iter().enumerate() {
+            write_step(index, pointer, &mut text);
         }
         text.push_str("    }\n");
     }
+    if let Some(value) = block.marked {
+        let from = slots.scalar(value, block.furthest(value).min(1));
+        writeln!(text, "    mov c14, {from}").unwrap();
+    }
+    mark("c14", &mut text);
     for &quad in &block.registers {
         let [from, to] = [REGISTERS, RESULTS].map(|at| at + QUAD * i64::from(quad));
         copy(from, to, true, &mut text);
@@ -247,7 +336,30 @@ fn copy(from: i64, to: i64, quad: bool, text: &mut String) {
 }
 
 /// Places of values in DMEM: those of the iterations before lie behind the newest.
-struct Slots(Vec<i64>);
+struct Slots {
+    quads: Vec<i64>,
+    /// The registers of every scalar, that of this iteration first.
+    scalars: Vec<Vec<String>>,
+}
+
+/// Words that set the scalar registers which blocks read: the mask of addresses, and an address.
+const SCALARS: &str = "    movi c13, 0xff0\n    movi c14, 0x240\n";
+
+/// Writes the words that store a quad where a scalar says.
+fn mark(register: &str, text: &mut String) {
+    let marks = RESULTS + 0x200;
+    for line in [
+        "movi s0, 0x1f0".to_owned(),
+        format!("and s0, {register}, s0"),
+        format!("movi a14, {marks}"),
+        "add a14, a14, s0".to_owned(),
+        "lif r0, 1.0".to_owned(),
+        "lif r1, 1.0".to_owned(),
+        "stq q0, [a14]".to_owned(),
+    ] {
+        writeln!(text, "    {line}").unwrap();
+    }
+}
 
 impl Slots {
     fn new(block: &Block) -> Self {
@@ -257,7 +369,19 @@ impl Slots {
             next += QUAD * (1 + i64::from(block.furthest(value)));
             own
         };
-        Self((0..block.values.len()).map(place).collect())
+        let quads = (0..block.values.len()).map(place).collect();
+        let addresses = (2..14).map(|n| format!("a{n}"));
+        let steps = [5, 6, 7, 13, 14, 15].map(|n| format!("s{n}"));
+        let mut free = addresses.chain(steps);
+        let scalars = block.values.iter().enumerate().map(|(value, own)| {
+            let count = match own.scalar {
+                true => 1 + block.furthest(value) as usize,
+                false => 0,
+            };
+            free.by_ref().take(count).collect()
+        });
+        let scalars = scalars.collect();
+        Self { quads, scalars }
     }
 
     /// Writes what the places hold before the first iteration: the values that the block gives.
@@ -269,6 +393,10 @@ impl Slots {
                     REGISTERS + QUAD * i64::from(*quad) + half(*own)
                 }
                 Initial::Numbers(_) => CONSTANTS + QUAD * (block.constants.len() + number) as i64,
+                Initial::Scalar(_, number) => {
+                    writeln!(text, "    movi {}, {number}", self.scalar(*value, *back)).unwrap();
+                    continue;
+                }
             };
             let to = self.value(*value, *back);
             copy(from, to, block.values[*value].quad, text);
@@ -276,7 +404,12 @@ impl Slots {
     }
 
     fn value(&self, value: usize, back: u32) -> i64 {
-        self.0[value] + QUAD * i64::from(back)
+        self.quads[value] + QUAD * i64::from(back)
+    }
+
+    /// Returns the register of a scalar.
+    fn scalar(&self, value: usize, back: u32) -> &str {
+        &self.scalars[value][back as usize]
     }
 
     /// Returns the place of an operand that is a register.
@@ -285,7 +418,7 @@ impl Slots {
             Operand::Value { value, half, back } => (self.value(value, back), half),
             Operand::Constant { index, half } => (CONSTANTS + QUAD * index as i64, half),
             Operand::Register { quad, half } => (REGISTERS + QUAD * i64::from(quad), half),
-            Operand::Number(_) | Operand::Address { .. } => panic!("{operand:?}"),
+            _ => panic!("{operand:?}"),
         };
         place + 8 * i64::from(half.or(part).unwrap_or(0))
     }
@@ -306,6 +439,25 @@ fn write_operation(own: &Operation, slots: &Slots, part: Option<u8>, text: &mut 
             _ => ("ldp", "stp"),
         };
         operands.push(match operand {
+            Operand::Value { value, back, .. } if kind == Kind::Scalar => {
+                slots.scalar(*value, *back).to_owned()
+            }
+            Operand::Scalar(register) => (*register).to_owned(),
+            Operand::Couple(both) => {
+                for (from, &value) in ["c6", "c7"].iter().zip(both) {
+                    writeln!(stores, "    mov {}, {from}", slots.scalar(value, 0)).unwrap();
+                }
+                "c6".to_owned()
+            }
+            Operand::Place {
+                value,
+                back,
+                offset,
+            } => {
+                let from = slots.scalar(*value, *back);
+                writeln!(text, "    addi a1, {from}, {offset}").unwrap();
+                "[a1]".to_owned()
+            }
             Operand::Number(number) => number.clone(),
             Operand::Address { pointer, offset } => {
                 writeln!(text, "    movi a1, {offset}\n    add a1, a1, c{pointer}").unwrap();

@@ -1,0 +1,180 @@
+//! Registers of pointers that go round, and the places where these meet.
+
+use super::block::{BlockExtent, BlockPointer, BlockStep, LinearBlock};
+use super::lower::{LackingRegisters, LoweredBlock};
+use super::memory::MemoryAccess;
+use super::widths::ChosenRow;
+use crate::diag::{Fail, Problem};
+use crate::isa::Address;
+use crate::schedule::PointerStep;
+
+/// The largest number that `movi` holds.
+const MOST_MOVED: i64 = (1 << 17) - 1;
+
+/// Registers that pointers which go round take besides address registers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RoundRegisters {
+    /// Address registers whose registers of begin and length are free: bit n for `a{n}`.
+    pub(crate) ranges: u16,
+    /// Step registers: bit n for `s{n}`.
+    pub(crate) steps: u16,
+    /// Address registers that others take last: those of `ranges`, where a pointer goes round.
+    pub(crate) kept: u16,
+}
+
+impl LoweredBlock {
+    /// Takes an address register.
+    pub(super) fn take_plain(&mut self) -> Result<u8, LackingRegisters> {
+        self.free.take_address().ok_or(LackingRegisters::Addresses)
+    }
+
+    /// Takes an address register in which a pointer goes round; returns it with the step in its register.
+    pub(super) fn take_round(
+        &mut self,
+        step: BlockStep,
+    ) -> Result<(u8, PointerStep), LackingRegisters> {
+        let address = self.free.take_address_of(self.free.rounds.ranges);
+        let address = address.ok_or(LackingRegisters::Rounds)?;
+        let step = match step {
+            BlockStep::Register(register) => PointerStep::Modulo(register),
+            BlockStep::Bytes(bytes) => PointerStep::Modulo(self.take_step(bytes)?),
+        };
+        Ok((address, step))
+    }
+
+    /// Returns the step register that holds a number, which is taken where none does.
+    pub(super) fn take_step(&mut self, bytes: i64) -> Result<u8, LackingRegisters> {
+        if let Some(&(register, _)) = self.steps.iter().find(|(_, number)| *number == bytes) {
+            return Ok(register);
+        }
+        let lowest = self.free.rounds.steps.trailing_zeros();
+        if lowest >= u16::BITS {
+            return Err(LackingRegisters::Steps);
+        }
+        self.free.rounds.steps &= !(1 << lowest);
+        self.steps.push((lowest as u8, bytes));
+        Ok(lowest as u8)
+    }
+}
+
+impl LinearBlock {
+    /// Returns true if a pointer goes round.
+    pub(crate) fn goes_round(&self) -> bool {
+        self.pointers.iter().any(|own| own.round.is_some())
+    }
+
+    /// Refuses extents, steps and places by which the machine does not go round.
+    pub(crate) fn check_rounds(&self, rows: &[ChosenRow]) -> Result<(), Fail> {
+        for own in &self.pointers {
+            let Some(BlockExtent::Bytes(extent)) = own.round else {
+                continue;
+            };
+            let range = |what: &'static str, value: i64, (least, most): (i64, i64), help| {
+                let problem = Problem::RoundRange {
+                    name: own.name.to_string(),
+                    what,
+                    value,
+                    least,
+                    most,
+                    help,
+                };
+                (!(least..=most).contains(&value)).then(|| Fail::new(problem, own.at))
+            };
+            let help = "a ring has some bytes; without `round` a pointer goes on and on";
+            let refused = range("the extent", extent, (1, MOST_MOVED), help).or_else(|| {
+                let step = match own.step {
+                    BlockStep::Bytes(step) => step,
+                    BlockStep::Register(_) => 0,
+                };
+                let help = "the machine goes round once a step: take the remainder by the extent";
+                let step_range = range("the step", step, (-extent, extent), help);
+                let least = (-extent).max(-extent - step);
+                let help = "a pointer begins in its range, or an extent below it: offsets of accesses move the range";
+                step_range.or_else(|| range("the first place", own.bytes, (least, extent - 1), help))
+            });
+            if let Some(fail) = refused {
+                return Err(fail);
+            }
+        }
+        for access in self.list_accesses(rows) {
+            let Some(own) = self.pointer_of(&access) else {
+                continue;
+            };
+            let numbers = [
+                (
+                    "the step",
+                    match own.step {
+                        BlockStep::Bytes(step) => step,
+                        BlockStep::Register(_) => 0,
+                    },
+                ),
+                (
+                    "the extent",
+                    match own.round {
+                        Some(BlockExtent::Bytes(extent)) => extent,
+                        _ => 0,
+                    },
+                ),
+            ];
+            for (what, value) in numbers {
+                if own.round.is_some() && value % access.align != 0 {
+                    let problem = Problem::Misaligned {
+                        what: format!("{what} of `{}`", own.name),
+                        value,
+                        multiple: access.align,
+                    };
+                    let fail = Fail::new(problem, own.at);
+                    return Err(fail.related(access.at, "an access is here"));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Address registers in which a pointer may go round: bit n for `a{n}`.
+pub(crate) const ROUND_ADDRESSES: u16 = (1 << Address::MODULO_REGISTERS) - 1;
+
+/// Returns the least number of iterations, `least` at least, after which the second access may reach what the first
+/// one has reached, where both go through one pointer that goes round, or through pointers that never part.
+pub(super) fn meeting_in_round(
+    pointer: &BlockPointer,
+    [first, second]: [&MemoryAccess; 2],
+    least: u32,
+) -> Option<u32> {
+    // They meet if the pointer has moved by more than `low` and by less than `high`.
+    let apart = first.offset.saturating_sub(second.offset);
+    let (low, high) = (
+        apart.saturating_sub(second.bytes),
+        apart.saturating_add(first.bytes),
+    );
+    if least == 0 && low < 0 && 0 < high {
+        return Some(0);
+    }
+    let (Some(BlockExtent::Bytes(extent)), BlockStep::Bytes(step)) = (pointer.round, pointer.step)
+    else {
+        // Any later iteration may be anywhere.
+        return Some(1);
+    };
+    // Two places of the pointer are less than this apart.
+    let reach = extent.saturating_add((-pointer.bytes).max(0));
+    let meets = |moved: i64| {
+        let nearest = low + 1 + (moved - low - 1).rem_euclid(extent);
+        let mut all = std::iter::successors(Some(nearest), |at| at.checked_add(extent));
+        all.by_ref()
+            .take_while(|&at| at < high)
+            .any(|at| -reach < at && at < reach)
+    };
+    // Places repeat when the moves have gone through all multiples.
+    let mut moved = 0;
+    for iterations in 1..=u32::try_from(extent).unwrap_or(u32::MAX) {
+        moved = (moved + step).rem_euclid(extent);
+        if meets(moved) {
+            return Some(iterations);
+        }
+        if moved == 0 {
+            break;
+        }
+    }
+    None
+}
