@@ -164,6 +164,8 @@ pub(crate) enum BlockStep {
     Bytes(i64),
     /// The bytes in the step register with this number.
     Register(u8),
+    /// The bytes in the table at an address, an integer every 8 bytes, over and over.
+    Table(i64, BlockExtent),
 }
 
 /// The bytes in which a pointer goes round.

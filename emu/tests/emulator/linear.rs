@@ -17,7 +17,7 @@ use draw::{Random, draw_block, draw_machine};
 use proptest::prelude::*;
 use std::fmt;
 use std::sync::Arc;
-use write::{CONSTANTS, END, write_definition, write_program};
+use write::{CONSTANTS, END, table_of, write_definition, write_program};
 
 /// A flaw of a block.
 #[derive(Debug)]
@@ -66,6 +66,7 @@ struct Drawn {
     carried: usize,
     round: usize,
     scalar: usize,
+    table: usize,
 }
 
 fn assembled(text: &str, machine: &Machine) -> Result<Assembly, Flaw> {
@@ -92,6 +93,12 @@ fn images(block: &Block, machine: &Machine, program: &Program, seed: u64) -> Vec
         let constants = constants.chain(initial).flatten();
         let words = words.chain(constants);
         let mut bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        for (index, pointer) in block.pointers.iter().enumerate() {
+            let steps = pointer.table.iter().flat_map(|(steps, _)| steps);
+            for (place, &step) in (table_of(index) as usize..).step_by(8).zip(steps) {
+                bytes[place..place + 4].copy_from_slice(&(step as i32).to_le_bytes());
+            }
+        }
         for segment in &program.dmem {
             let end = segment.address as usize + segment.bytes.len();
             bytes.resize(bytes.len().max(end), 0);
@@ -237,6 +244,7 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     drawn.looped += usize::from(report.iterations != Some(1) && program.words.len() > 60);
     drawn.meeting += usize::from(!block.meetings().is_empty());
     drawn.carried += usize::from(!block.initial.is_empty());
+    drawn.table += usize::from(block.pointers.iter().any(|own| own.table.is_some()));
     drawn.scalar += usize::from(block.values.iter().any(|own| own.scalar));
     drawn.round += usize::from(block.pointers.iter().any(|own| own.round.is_some()));
     Ok(drawn)
@@ -254,6 +262,7 @@ impl Drawn {
         self.carried += other.carried;
         self.round += other.round;
         self.scalar += other.scalar;
+        self.table += other.table;
     }
 }
 
@@ -346,6 +355,7 @@ fn check_from(first: u64) {
         drawn.carried,
         drawn.round,
         drawn.scalar,
+        drawn.table,
     ] {
         assert!(often * 8 > drawn.blocks, "{drawn:?}");
     }

@@ -333,8 +333,8 @@ impl Composer<'_> {
         (self.block.at, self.chain)
     }
 
-    /// Adds the lines of a scheduled loop, of which iterations overlap or come one by one. A word has the source position
-    /// of its arithmetic operation, else of its other one.
+    /// Adds the lines of a scheduled loop, of which iterations overlap or come one by one. A word has the source
+    /// position of its arithmetic operation, else of its other one.
     pub(super) fn add_text(
         &self,
         lines: &mut Vec<BlockLine>,
@@ -401,9 +401,12 @@ impl LinearBlock {
         });
         let steps = self.pointers.iter().filter_map(|own| match own.step {
             BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
-            BlockStep::Bytes(_) => None,
+            BlockStep::Bytes(_) | BlockStep::Table(..) => None,
         });
-        let extents = self.pointers.iter().filter_map(|own| own.round?.register());
+        let extents = self
+            .pointers
+            .iter()
+            .filter_map(|own| own.extent()?.register());
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
             InitialSource::Words(_) | InitialSource::Number(_) => None,

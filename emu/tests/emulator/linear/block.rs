@@ -117,14 +117,19 @@ pub(super) struct Pointer {
     pub(super) step_in_register: bool,
     /// The bytes in which it goes round, with those of them that are written: a register has the others.
     pub(super) round: Option<(i64, Option<i64>)>,
+    /// The steps in turn, in place of `step`, and true if a register has the bytes of their table.
+    pub(super) table: Option<(Vec<i64>, bool)>,
 }
 
 impl Pointer {
     /// Returns the bytes from the base to the place of an iteration.
     pub(super) fn place(&self, iteration: u32) -> i64 {
         let mut place = self.bytes;
-        for _ in 0..iteration {
-            place += self.step;
+        for before in 0..iteration {
+            place += match &self.table {
+                Some((steps, _)) => steps[before as usize % steps.len()],
+                None => self.step,
+            };
             match self.round {
                 Some((extent, _)) if place < 0 => place += extent,
                 Some((extent, _)) if place >= extent => place -= extent,
@@ -249,7 +254,7 @@ impl Block {
         let kind = |access: &Access| {
             let own = &self.pointers[access.pointer];
             // Step registers are different ones.
-            let step = match own.step_in_register {
+            let step = match own.step_in_register || own.table.is_some() {
                 true => (1, access.pointer as i64),
                 false => (0, own.step),
             };

@@ -248,9 +248,17 @@ impl Drawing<'_> {
                 step,
                 step_in_register: self.random.once_in(4),
                 round: None,
+                table: None,
             };
             if self.random.once_in(3) {
                 self.go_round(&mut pointer, unit);
+            } else if self.random.once_in(4) {
+                let steps = 1 + self.random.below(6);
+                let steps = (0..steps)
+                    .map(|_| unit * self.random.range(-3, 8))
+                    .collect();
+                pointer.table = Some((steps, self.random.once_in(2)));
+                pointer.step_in_register = false;
             }
             self.block.pointers.push(pointer);
             self.units.push(unit);
