@@ -234,6 +234,8 @@ pub(crate) struct LinearBlock {
     pub(crate) hint: PlacementHint,
     /// True if no two pointers ever meet: `.apart` without names.
     pub(crate) apart: bool,
+    /// Names of places that are apart from one another, or, where it is one alone, from all others: `.apart P, Q`.
+    pub(crate) named_apart: Vec<Vec<BlockValueName>>,
     /// Registers that the block may use although other words name them.
     pub(crate) free: Vec<Register>,
     /// Phase of the operations that follow.
@@ -260,6 +262,7 @@ impl LinearBlock {
             spare: 0,
             hint: PlacementHint::default(),
             apart: false,
+            named_apart: Vec::new(),
             free: Vec::new(),
             phase: 0.0,
             value_indices: HashMap::new(),

@@ -159,6 +159,9 @@ impl LinearBlock {
         second: &MemoryAccess,
         orders: &mut Vec<MemoryOrder>,
     ) {
+        if self.are_named_apart([first.place, second.place]) {
+            return;
+        }
         let mut order = |before: &MemoryAccess, after: &MemoryAccess, distance| {
             orders.push(MemoryOrder {
                 before: before.operation,

@@ -67,6 +67,7 @@ struct Drawn {
     round: usize,
     scalar: usize,
     table: usize,
+    named_apart: usize,
 }
 
 fn assembled(text: &str, machine: &Machine) -> Result<Assembly, Flaw> {
@@ -245,6 +246,7 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     drawn.meeting += usize::from(!block.meetings().is_empty());
     drawn.carried += usize::from(!block.initial.is_empty());
     drawn.table += usize::from(block.pointers.iter().any(|own| own.table.is_some()));
+    drawn.named_apart += usize::from(!block.named_apart.is_empty());
     drawn.scalar += usize::from(block.values.iter().any(|own| own.scalar));
     drawn.round += usize::from(block.pointers.iter().any(|own| own.round.is_some()));
     Ok(drawn)
@@ -263,6 +265,7 @@ impl Drawn {
         self.round += other.round;
         self.scalar += other.scalar;
         self.table += other.table;
+        self.named_apart += other.named_apart;
     }
 }
 
@@ -279,7 +282,7 @@ fn shrink(mut block: Block, machine: &Arc<Machine>, seed: u64, flaw: Flaw) -> (B
     let mut found = flaw;
     loop {
         let smaller = block.smaller().into_iter().find_map(|block| {
-            let apart = !block.apart || block.is_apart();
+            let apart = (!block.apart || block.is_apart()) && block.are_named_apart();
             let flaw = apart.then(|| check(&block, machine, seed).err());
             let flaw = flaw.flatten().filter(|flaw| flaw.kind() == found.kind());
             Some((block, flaw?))
@@ -356,6 +359,7 @@ fn check_from(first: u64) {
         drawn.round,
         drawn.scalar,
         drawn.table,
+        drawn.named_apart,
     ] {
         assert!(often * 8 > drawn.blocks, "{drawn:?}");
     }

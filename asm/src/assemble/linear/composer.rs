@@ -89,6 +89,7 @@ impl Assembler<'_> {
         block.check_steps(&rows)?;
         block.check_rounds(&rows)?;
         block.check_scalars()?;
+        block.check_apart()?;
         let free = self.find_free_registers(&block, machine.cp2.registers);
         let number = self.reports.len();
         let mut composer = Composer {

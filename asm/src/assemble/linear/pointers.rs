@@ -77,6 +77,19 @@ pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> 
     Ok(())
 }
 
+/// Reads the names of `.apart P, Q`.
+pub(super) fn read_places(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> Result<(), Fail> {
+    let mut names = Vec::new();
+    loop {
+        names.push(p.value_name("a pointer, or a value that is an address")?);
+        if !p.eat(",") {
+            break;
+        }
+    }
+    block.named_apart.push(names);
+    Ok(())
+}
+
 /// Reads `LABEL round EXTENT` of a table of steps.
 fn read_table(p: &mut Parser<'_, '_>) -> Result<BlockStep, Fail> {
     let (address, _) = p.constant_int("the address of a table of steps")?;

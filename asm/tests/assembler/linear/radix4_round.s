@@ -6,7 +6,7 @@
       .const   ONE = complex(1.0, 0.0)
       .pointer in  = a8 by s2 round c3 - 32
       .pointer out = a9 - 16 by s2 round c3 - 128
-      .apart
+      .apart in, out
       .rept 2, h
       .rept 4, m
       ldq  x[h][m], [in + 2*N*m + 16*h]

@@ -19,7 +19,8 @@ twiddles:
       .pointer in  = a8 by table reads round N/2
       .pointer out = a9 by table writes round N/2
       .pointer tw  = twiddles by 64 round 32*L
-      .apart
+      .apart in, out
+      .apart tw
       .rept 8, m
       ldq  x[m], [in + m*N]
       .endr

@@ -194,6 +194,8 @@ pub(super) struct Block {
     pub(super) hint: Option<&'static str>,
     /// True if the block says that its pointers are apart.
     pub(super) apart: bool,
+    /// Pointers that the block says are apart from one another, or one alone from all others.
+    pub(super) named_apart: Vec<Vec<usize>>,
     /// A pair that words before the block name, and that the block gets back.
     pub(super) freed: Option<u8>,
     /// The scalar that `c14` gets behind the last iteration.
@@ -265,6 +267,20 @@ impl Block {
             (own.base, step, round)
         };
         self.meetings().iter().all(|(a, b)| kind(a) == kind(b))
+    }
+
+    /// True if what the block says of pointers that are apart holds.
+    pub(super) fn are_named_apart(&self) -> bool {
+        let meetings = self.meetings();
+        let met = |names: &Vec<usize>| {
+            meetings.iter().any(|(a, b)| {
+                let [one, other] = [a, b].map(|access| names.contains(&access.pointer));
+                a.pointer != b.pointer && (one && other || names.len() == 1 && (one || other))
+            })
+        };
+        let alone = self.named_apart.iter().any(|names| names.len() == 1);
+        let unknown = alone && self.goes_through_scalars();
+        !unknown && !self.named_apart.iter().any(met)
     }
 
     /// True if the place of an access is a scalar value, which is not known here.

@@ -135,6 +135,10 @@ pub(super) fn write_linear(block: &Block) -> String {
     if block.apart {
         text.push_str("    .apart\n");
     }
+    for names in &block.named_apart {
+        let names: Vec<String> = names.iter().map(|pointer| format!("p{pointer}")).collect();
+        writeln!(text, "    .apart {}", names.join(", ")).unwrap();
+    }
     if let Some(hint) = block.hint {
         writeln!(text, "    {hint}").unwrap();
     }
