@@ -4,6 +4,7 @@
 //! (`docs/linear.md`). [`block`] holds it as it was read, [`widths`] finds out which values are pairs and which quads,
 //! and [`lower`] makes a [`Dataflow`](crate::schedule::Dataflow) of it for the scheduler.
 
+mod apart;
 mod block;
 mod carried_values;
 mod lower;

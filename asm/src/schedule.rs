@@ -29,6 +29,7 @@ mod iterative;
 mod placement;
 mod registers;
 mod report;
+mod scalars;
 mod search;
 mod starts;
 mod swing;
@@ -38,7 +39,6 @@ mod tighten;
 
 pub(crate) use cache::KeptSchedule;
 pub use cache::ScheduleCache;
-pub(crate) use dataflow::ScalarUse;
 pub use dataflow::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 pub(crate) use emit::MAX_LOOP_COUNT;
 pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};
@@ -48,4 +48,5 @@ pub use report::{
     IntervalRefusal, Iterations, RefusedInterval, ScheduleBound, ScheduleLimit, ScheduleReport,
     ScheduleRequest,
 };
+pub(crate) use scalars::ScalarUse;
 pub use search::Unschedulable;

@@ -386,7 +386,7 @@ impl Problem {
                 one("`.free` names registers that the block may use although other words name them")
             }
             Self::Unschedulable { .. } => one(
-                "split the block, load values again instead of keeping them, or free registers by `.free`",
+                "split the block, load values again instead of keeping them, or free registers by `.free`; scalar values that are addresses take a0 .. a14",
             ),
             Self::Extension { names, machine, .. } => vec![format!(
                 "give a machine that has it: --machine {machine}+{}",

@@ -169,6 +169,8 @@ pub(crate) enum BlockStep {
     Bytes(i64),
     /// The bytes in the step register with this number.
     Register(u8),
+    /// The bytes in the table at an address, an integer every 8 bytes, over and over.
+    Table(i64, BlockExtent),
 }
 
 /// The bytes in which a pointer goes round.
@@ -242,6 +244,8 @@ pub(crate) struct LinearBlock {
     /// Number of iterations before the end of the block before, in which it stores what the first iteration loads:
     /// `.behind`.
     pub(crate) behind: Option<u64>,
+    /// Names of places that are apart from one another, or, where it is one alone, from all others: `.apart P, Q`.
+    pub(crate) named_apart: Vec<Vec<BlockValueName>>,
     /// Registers that the block may use although other words name them.
     pub(crate) free: Vec<Register>,
     /// Phase of the operations that follow.
@@ -270,6 +274,7 @@ impl LinearBlock {
             apart: false,
             read_later: Vec::new(),
             behind: None,
+            named_apart: Vec::new(),
             free: Vec::new(),
             phase: 0.0,
             value_indices: HashMap::new(),

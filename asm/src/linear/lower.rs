@@ -23,7 +23,7 @@ pub(crate) struct BlockRegisters {
     pub(crate) addresses: u16,
     /// Control registers: bit n for `c{n}`.
     pub(crate) controls: u16,
-    /// What pointers that go round take besides.
+    /// Registers that pointers which go round take besides.
     pub(crate) rounds: RoundRegisters,
 }
 
@@ -101,6 +101,8 @@ pub(crate) struct LoweredBlock {
     pub(crate) pointers: Vec<(DataPointer, usize)>,
     /// Step registers that the block sets itself: each with its number.
     pub(crate) steps: Vec<(u8, i64)>,
+    /// Address registers that go through tables of steps: each with the index of the pointer in the block.
+    pub(crate) tables: Vec<(u8, usize)>,
     /// Constants that are used, in the order of their table: each with its register and its index in the block.
     pub(crate) constants: Vec<(u8, usize)>,
     /// Values before the first iteration.
@@ -118,7 +120,7 @@ pub(crate) enum CarriedPlace {
     Register(Register),
     /// The registers of the value, so many iterations before the first, or in the last (0).
     Value(DataValue, u32),
-    /// The same, of the second scalar of a couple.
+    /// The register of the second scalar of a couple, so many iterations before the first, or in the last (0).
     Second(DataValue, u32),
 }
 
@@ -197,6 +199,7 @@ impl Lowering {
                 origins: Vec::new(),
                 pointers: Vec::new(),
                 steps: Vec::new(),
+                tables: Vec::new(),
                 constants: Vec::new(),
                 initial: Vec::new(),
                 finals: Vec::new(),
@@ -242,11 +245,12 @@ impl Lowering {
     fn place_pointers(&mut self, block: &LinearBlock) -> Result<(), LackingRegisters> {
         // Pointers that go round have few registers to choose from: they come first.
         let mut order: Vec<(usize, &BlockPointer)> = block.pointers.iter().enumerate().collect();
-        order.sort_by_key(|(_, own)| own.round.is_none());
+        order.sort_by_key(|(_, own)| !own.takes_range());
         for (index, own) in order {
             let registers = self.pointers.get_mut(index);
             for (_, register) in registers.into_iter().flat_map(|own| &mut own.found) {
                 let (address, step) = match (own.round, own.step) {
+                    (None, BlockStep::Table(..)) => self.lowered.take_table(index)?,
                     (Some(_), step) => self.lowered.take_round(step)?,
                     (None, BlockStep::Bytes(bytes)) => {
                         (self.lowered.take_plain()?, PointerStep::Bytes(bytes))

@@ -23,7 +23,7 @@ pub(crate) struct MemoryOrder {
     pub(crate) distance: u32,
 }
 
-/// What the address of an access counts from.
+/// The place that the address of an access counts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessPlace {
     /// The pointer with this index.
@@ -66,7 +66,7 @@ impl LinearBlock {
             let Some(pointer) = self.pointer_of(&access) else {
                 continue;
             };
-            // What goes round steps by a register.
+            // A pointer that goes round steps by a register.
             let (BlockStep::Bytes(step), None) = (pointer.step, pointer.round) else {
                 continue;
             };
@@ -159,6 +159,9 @@ impl LinearBlock {
         second: &MemoryAccess,
         orders: &mut Vec<MemoryOrder>,
     ) {
+        if self.are_named_apart([first.place, second.place]) {
+            return;
+        }
         let mut order = |before: &MemoryAccess, after: &MemoryAccess, distance| {
             orders.push(MemoryOrder {
                 before: before.operation,
@@ -220,7 +223,7 @@ impl LinearBlock {
                         order(second, first, distance);
                     }
                 }
-                BlockStep::Register(_) => {
+                BlockStep::Register(_) | BlockStep::Table(..) => {
                     // Within an iteration the step plays no part; later ones may meet.
                     if meeting_distance(places, bytes, 0, 0).is_some() {
                         order(first, second, 0);

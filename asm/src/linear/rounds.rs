@@ -38,8 +38,30 @@ impl LoweredBlock {
         let step = match step {
             BlockStep::Register(register) => PointerStep::Modulo(register),
             BlockStep::Bytes(bytes) => PointerStep::Modulo(self.take_step(bytes)?),
+            // A pointer with a table does not go round itself.
+            BlockStep::Table(..) => return Err(LackingRegisters::Rounds),
         };
         Ok((address, step))
+    }
+
+    /// Takes the registers of a pointer whose steps are loaded from a table: its own, one that goes round the table,
+    /// and one for the step.
+    pub(super) fn take_table(
+        &mut self,
+        pointer: usize,
+    ) -> Result<(u8, PointerStep), LackingRegisters> {
+        /// Bytes from a step to the next.
+        const ENTRY: i64 = 8;
+        let table = self.free.take_address_of(self.free.rounds.ranges);
+        let table = table.ok_or(LackingRegisters::Rounds)?;
+        self.tables.push((table, pointer));
+        let step = PointerStep::Table {
+            step: self.take_free_step()?,
+            table,
+            by: self.take_step(ENTRY)?,
+            modulo: false,
+        };
+        Ok((self.take_plain()?, step))
     }
 
     /// Returns the step register that holds a number, which is taken where none does.
@@ -47,25 +69,82 @@ impl LoweredBlock {
         if let Some(&(register, _)) = self.steps.iter().find(|(_, number)| *number == bytes) {
             return Ok(register);
         }
+        let register = self.take_free_step()?;
+        self.steps.push((register, bytes));
+        Ok(register)
+    }
+
+    /// Takes a step register.
+    fn take_free_step(&mut self) -> Result<u8, LackingRegisters> {
         let lowest = self.free.rounds.steps.trailing_zeros();
         if lowest >= u16::BITS {
             return Err(LackingRegisters::Steps);
         }
         self.free.rounds.steps &= !(1 << lowest);
-        self.steps.push((lowest as u8, bytes));
         Ok(lowest as u8)
     }
 }
 
+impl BlockPointer {
+    /// Returns true if it goes round, or its table of steps.
+    pub(super) fn takes_range(&self) -> bool {
+        self.extent().is_some()
+    }
+
+    /// Returns the extent in which it goes round, or its table.
+    pub(crate) fn extent(&self) -> Option<BlockExtent> {
+        match self.step {
+            BlockStep::Table(_, extent) => Some(extent),
+            BlockStep::Bytes(_) | BlockStep::Register(_) => self.round,
+        }
+    }
+
+    /// Refuses a table of steps that the machine cannot go through.
+    fn check_table(&self) -> Result<(), Fail> {
+        /// Bytes from a step to the next.
+        const ENTRY: i64 = 8;
+        let BlockStep::Table(address, extent) = self.step else {
+            return Ok(());
+        };
+        let bytes = match extent {
+            BlockExtent::Bytes(bytes) => bytes,
+            BlockExtent::Register(..) => ENTRY,
+        };
+        for (what, value) in [("the table", address), ("the extent of the table", bytes)] {
+            if value % ENTRY != 0 {
+                let problem = Problem::Misaligned {
+                    what: format!("{what} of `{}`", self.name),
+                    value,
+                    multiple: ENTRY,
+                };
+                return Err(Fail::new(problem, self.at));
+            }
+        }
+        if !(ENTRY..=MOST_MOVED).contains(&bytes) {
+            let problem = Problem::RoundRange {
+                name: self.name.to_string(),
+                what: "the extent of the table",
+                value: bytes,
+                least: ENTRY,
+                most: MOST_MOVED,
+                help: "a table has an integer every 8 bytes, for one iteration each",
+            };
+            return Err(Fail::new(problem, self.at));
+        }
+        Ok(())
+    }
+}
+
 impl LinearBlock {
-    /// Returns true if a pointer goes round.
+    /// Returns true if a pointer goes round, or its table.
     pub(crate) fn goes_round(&self) -> bool {
-        self.pointers.iter().any(|own| own.round.is_some())
+        self.pointers.iter().any(BlockPointer::takes_range)
     }
 
     /// Refuses extents, steps and places by which the machine does not go round.
     pub(crate) fn check_rounds(&self, rows: &[ChosenRow]) -> Result<(), Fail> {
         for own in &self.pointers {
+            own.check_table()?;
             let Some(BlockExtent::Bytes(extent)) = own.round else {
                 continue;
             };
@@ -84,7 +163,7 @@ impl LinearBlock {
             let refused = range("the extent", extent, (1, MOST_MOVED), help).or_else(|| {
                 let step = match own.step {
                     BlockStep::Bytes(step) => step,
-                    BlockStep::Register(_) => 0,
+                    BlockStep::Register(_) | BlockStep::Table(..) => 0,
                 };
                 let help = "the machine goes round once a step: take the remainder by the extent";
                 let step_range = range("the step", step, (-extent, extent), help);
@@ -105,7 +184,7 @@ impl LinearBlock {
                     "the step",
                     match own.step {
                         BlockStep::Bytes(step) => step,
-                        BlockStep::Register(_) => 0,
+                        BlockStep::Register(_) | BlockStep::Table(..) => 0,
                     },
                 ),
                 (

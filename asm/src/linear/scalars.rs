@@ -1,4 +1,4 @@
-//! Scalar values: shared by all sections, in address registers where accesses have their addresses from them.
+//! Scalar values, in address registers where accesses have addresses from them.
 
 use super::block::{
     BlockOperand, BlockOperation, InitialSource, InitialValue, LinearBlock, ValueUse, ValueWidth,

@@ -216,7 +216,8 @@ impl Check<'_> {
                     .ok_or(Violation::Step(pointer))?;
                 let ready = load + latency(self.machine, Class::ScalarLoad);
                 let kept = load + self.interval > user;
-                require(ready <= user && kept, Violation::Step(pointer))?;
+                let stepped = !self.body.unstalled || self.interval >= update;
+                require(ready <= user && kept && stepped, Violation::Step(pointer))?;
             }
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The dataflow of one iteration of a loop.
 
 use super::placement::latency;
+use super::scalars::ScalarUse;
 use cp2_machine::{Class, ClassMap, Machine};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -42,15 +43,6 @@ impl DataOperand {
             Self::Pair(_) | Self::Quad(_) | Self::Scalar(_) => None,
         }
     }
-}
-
-/// The registers that a scalar value takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ScalarUse {
-    /// Address registers: an access has its address.
-    Address,
-    /// Any scalar registers.
-    Any,
 }
 
 /// A pointer that steps once per iteration, after its last access.
@@ -255,40 +247,11 @@ impl Dataflow {
         self.enter(false, None)
     }
 
-    /// Adds a scalar that is not yet computed, or a couple of them.
-    pub(crate) fn scalar(&mut self, couple: bool, used: ScalarUse) -> DataValue {
-        self.enter(couple, Some(used))
-    }
-
-    fn enter(&mut self, wide: bool, scalar: Option<ScalarUse>) -> DataValue {
+    /// Enters a value of two registers, or of one.
+    pub(super) fn enter(&mut self, wide: bool, scalar: Option<ScalarUse>) -> DataValue {
         self.quads.push(wide);
         self.scalars.push(scalar);
         DataValue(self.quads.len() - 1)
-    }
-
-    /// Returns true if a value is a scalar, or a couple of them.
-    pub(super) fn is_scalar(&self, value: usize) -> bool {
-        self.scalars.get(value).is_some_and(Option::is_some)
-    }
-
-    /// Returns true if some operations are of scalars.
-    pub(super) fn has_scalars(&self) -> bool {
-        self.ops.iter().any(|op| op.scalar)
-    }
-
-    /// Adds an operation of the memory slot that needs no pointer: scalar arithmetic with an immediate, or with
-    /// `through` an access at so many bytes from its last operand.
-    pub(crate) fn scalar_operation(
-        &mut self,
-        row: (&'static str, Class),
-        (defs, uses): (&[DataOperand], &[DataOperand]),
-        immediate: Option<DataImmediate>,
-        through: Option<i64>,
-    ) {
-        self.operation(row, defs, uses, immediate);
-        if let Some(op) = self.ops.last_mut() {
-            (op.scalar, op.through) = (true, through);
-        }
     }
 
     /// Adds a pointer in `a{register}`.
@@ -517,8 +480,8 @@ impl Dataflow {
         });
     }
 
-    /// Lets no word wait for anything. Generated loops are not asked that: a word of theirs may wait for a load or for a
-    /// step of its pointer.
+    /// Lets no word wait for anything. Generated loops are not asked that: a word of theirs may wait for a load or for
+    /// a step of its pointer.
     pub(crate) fn refuse_waits(&mut self) {
         self.unstalled = true;
     }

@@ -196,6 +196,10 @@ impl DependenceGraph {
                 }
             }
             if let Some(step) = self.steps[pointer] {
+                // The register that goes through the table has stepped before its next load.
+                if body.unstalled {
+                    self.add(step, step, update, 1);
+                }
                 for access in accesses(body, pointer) {
                     self.add(access, step, 1, 1);
                 }

@@ -1,6 +1,7 @@
 //! Allocates registers for the values of overlapping iterations.
 
-use super::dataflow::{Dataflow, Op, ScalarUse};
+use super::dataflow::{Dataflow, Op};
+use super::scalars::ScalarUse;
 
 /// The number of the first scalar: pairs come before.
 pub(super) const FIRST_SCALAR: u8 = 64;

@@ -4,7 +4,7 @@ use cp2_asm::{Options, Source, assemble};
 use cp2_machine::Machine;
 
 /// Loops with the cycles of an iteration that their operations take at least, on either machine.
-const LOOPS: [(&str, &str, u64); 16] = [
+const LOOPS: [(&str, &str, u64); 18] = [
     ("argmax.s", include_str!("linear/argmax.s"), 13),
     ("axpy.s", include_str!("linear/axpy.s"), 3),
     ("biquad.s", include_str!("linear/biquad.s"), 20),
@@ -19,7 +19,13 @@ const LOOPS: [(&str, &str, u64); 16] = [
     ("jacobi.s", include_str!("linear/jacobi.s"), 6),
     ("power.s", include_str!("linear/power.s"), 6),
     ("radix4.s", include_str!("linear/radix4.s"), 16),
+    ("radix4_round.s", include_str!("linear/radix4_round.s"), 16),
     ("radix8.s", include_str!("linear/radix8.s"), 24),
+    (
+        "radix8_tables.s",
+        include_str!("linear/radix8_tables.s"),
+        24,
+    ),
     ("star.s", include_str!("linear/star.s"), 32),
 ];
 

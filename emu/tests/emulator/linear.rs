@@ -18,7 +18,7 @@ use draw::{Random, draw_block, draw_machine};
 use proptest::prelude::*;
 use std::fmt;
 use std::sync::Arc;
-use write::{CONSTANTS, END, write_definition, write_program};
+use write::{CONSTANTS, END, table_of, write_definition, write_program};
 
 /// A flaw of a block.
 #[derive(Debug)]
@@ -67,6 +67,8 @@ struct Drawn {
     carried: usize,
     round: usize,
     scalar: usize,
+    table: usize,
+    named_apart: usize,
 }
 
 fn assembled(text: &str, machine: &Machine) -> Result<Assembly, Flaw> {
@@ -93,6 +95,12 @@ fn images(block: &Block, machine: &Machine, program: &Program, seed: u64) -> Vec
         let constants = constants.chain(initial).flatten();
         let words = words.chain(constants);
         let mut bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        for (index, pointer) in block.pointers.iter().enumerate() {
+            let steps = pointer.table.iter().flat_map(|(steps, _)| steps);
+            for (place, &step) in (table_of(index) as usize..).step_by(8).zip(steps) {
+                bytes[place..place + 4].copy_from_slice(&(step as i32).to_le_bytes());
+            }
+        }
         for segment in &program.dmem {
             let end = segment.address as usize + segment.bytes.len();
             bytes.resize(bytes.len().max(end), 0);
@@ -238,6 +246,8 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     drawn.looped += usize::from(report.iterations != Some(1) && program.words.len() > 60);
     drawn.meeting += usize::from(!block.meetings().is_empty());
     drawn.carried += usize::from(!block.initial.is_empty());
+    drawn.table += usize::from(block.pointers.iter().any(|own| own.table.is_some()));
+    drawn.named_apart += usize::from(!block.named_apart.is_empty());
     drawn.scalar += usize::from(block.values.iter().any(|own| own.scalar));
     drawn.round += usize::from(block.pointers.iter().any(|own| own.round.is_some()));
     Ok(drawn)
@@ -255,6 +265,8 @@ impl Drawn {
         self.carried += other.carried;
         self.round += other.round;
         self.scalar += other.scalar;
+        self.table += other.table;
+        self.named_apart += other.named_apart;
     }
 }
 
@@ -271,7 +283,7 @@ fn shrink(mut block: Block, machine: &Arc<Machine>, seed: u64, flaw: Flaw) -> (B
     let mut found = flaw;
     loop {
         let smaller = block.smaller().into_iter().find_map(|block| {
-            let apart = !block.apart || block.is_apart();
+            let apart = (!block.apart || block.is_apart()) && block.are_named_apart();
             let flaw = apart.then(|| check(&block, machine, seed).err());
             let flaw = flaw.flatten().filter(|flaw| flaw.kind() == found.kind());
             Some((block, flaw?))
@@ -347,6 +359,8 @@ fn check_from(first: u64) {
         drawn.carried,
         drawn.round,
         drawn.scalar,
+        drawn.table,
+        drawn.named_apart,
     ] {
         assert!(often * 8 > drawn.blocks, "{drawn:?}");
     }

@@ -6,7 +6,7 @@ use super::composer::{Composer, ReceivedValue};
 use super::initial_scalars::InitialScalars;
 use super::moves::{meet, order_moves};
 use super::placed_block::{BlockLine, WordSymbol};
-use super::rounds::{set_register_to, set_up_round, set_up_steps};
+use super::rounds::{set_register_to, set_up_round, set_up_steps, set_up_tables};
 use crate::diag::Fail;
 use crate::isa::Scalar;
 use crate::linear::{CarriedPlace, InitialSource, LackingRegisters, LinearBlock, LoweredBlock};
@@ -233,6 +233,7 @@ fn set_up_pointers(
     schedule: &ModuloSchedule,
 ) -> Vec<PointerSetup> {
     let mut setups = set_up_steps(lowered, schedule);
+    setups.extend(set_up_tables(block, lowered));
     for &(pointer, index) in &lowered.pointers {
         let Some(own) = block.pointers.get(index) else {
             continue;

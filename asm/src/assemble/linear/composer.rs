@@ -140,6 +140,7 @@ impl Assembler<'_> {
         block.check_steps(&rows)?;
         block.check_rounds(&rows)?;
         block.check_scalars()?;
+        block.check_apart()?;
         Ok(rows)
     }
 
@@ -566,9 +567,12 @@ impl LinearBlock {
         });
         let steps = self.pointers.iter().filter_map(|own| match own.step {
             BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
-            BlockStep::Bytes(_) => None,
+            BlockStep::Bytes(_) | BlockStep::Table(..) => None,
         });
-        let extents = self.pointers.iter().filter_map(|own| own.round?.register());
+        let extents = self
+            .pointers
+            .iter()
+            .filter_map(|own| own.extent()?.register());
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
             InitialSource::Words(_) | InitialSource::Number(_) | InitialSource::Block { .. } => {

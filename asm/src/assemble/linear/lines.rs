@@ -4,7 +4,7 @@ use super::declarations::{
     LONGEST_INTERVAL, out_of_range, read_constants, read_count, read_final_values,
     read_initial_values, read_registers,
 };
-use super::pointers::read_pointers;
+use super::pointers::{read_places, read_pointers};
 use crate::assemble::select::{find_rows, unknown_mnemonic};
 use crate::assemble::state::{Assembler, Context, Section};
 use crate::assemble::symbols::Table;
@@ -127,7 +127,8 @@ impl Assembler<'_> {
                     false => block.least_interval = cycles,
                 }
             }
-            ".apart" => block.apart = true,
+            ".apart" if p.at_end() => block.apart = true,
+            ".apart" => read_places(&mut p, block)?,
             ".pair" => {
                 let value = p.value_name("a value")?;
                 let index = block.enter_value(&value.text, value.at);

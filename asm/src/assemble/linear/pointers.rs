@@ -41,14 +41,19 @@ pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> 
     if !p.eat_word("by") {
         return p.expected("`by` and the bytes from an iteration to the next");
     }
+    let table = p.eat_word("table");
     let step = match p.attempt(|p| {
+        if table {
+            return None;
+        }
         let name = p.name("a register").ok()?;
         Register::named(&name.text, p.names)?.step()
     }) {
+        _ if table => read_table(p)?,
         Some(register) => BlockStep::Register(register),
         None => BlockStep::Bytes(p.constant_int("the step of a pointer")?.0),
     };
-    let round = match p.eat_word("round") {
+    let round = match !table && p.eat_word("round") {
         true => Some(read_extent(p)?),
         false => None,
     };
@@ -70,6 +75,28 @@ pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> 
         })?;
     }
     Ok(())
+}
+
+/// Reads the names of `.apart P, Q`.
+pub(super) fn read_places(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> Result<(), Fail> {
+    let mut names = Vec::new();
+    loop {
+        names.push(p.value_name("a pointer, or a value that is an address")?);
+        if !p.eat(",") {
+            break;
+        }
+    }
+    block.named_apart.push(names);
+    Ok(())
+}
+
+/// Reads `LABEL round EXTENT` of a table of steps.
+fn read_table(p: &mut Parser<'_, '_>) -> Result<BlockStep, Fail> {
+    let (address, _) = p.constant_int("the address of a table of steps")?;
+    if !p.eat_word("round") {
+        return p.expected("`round` and the bytes of the table");
+    }
+    Ok(BlockStep::Table(address, read_extent(p)?))
 }
 
 /// Reads the extent in which a pointer goes round: a number, or a register with bytes added or taken away.

@@ -2,7 +2,8 @@
 
 use crate::isa::{RegSet, Scalar};
 use crate::linear::{
-    BlockExtent, BlockPointer, BlockRegisters, LoweredBlock, PointerOrigin, ROUND_ADDRESSES,
+    BlockExtent, BlockPointer, BlockRegisters, BlockStep, LinearBlock, LoweredBlock, PointerOrigin,
+    ROUND_ADDRESSES,
 };
 use crate::schedule::{ModuloSchedule, PointerSetup, PointerStep};
 
@@ -49,10 +50,19 @@ pub(super) fn set_register_to(to: Scalar, place: PointerOrigin, bytes: i64) -> V
 ///
 /// The register is biased by the offset of the access that steps, and so is its range.
 pub(super) fn set_up_round(own: &BlockPointer, address: u8, bias: i64) -> Vec<String> {
-    let Some(extent) = own.round else {
-        return Vec::new();
-    };
-    let mut words = set_register_to(Scalar::base(address), own.base, bias);
+    match own.round {
+        Some(extent) => set_up_range(address, (own.base, bias), extent),
+        None => Vec::new(),
+    }
+}
+
+/// Returns the words that set up the range of an address register, which begins so many bytes behind a place.
+fn set_up_range(
+    address: u8,
+    (place, bytes): (PointerOrigin, i64),
+    extent: BlockExtent,
+) -> Vec<String> {
+    let mut words = set_register_to(Scalar::base(address), place, bytes);
     let (from, bytes) = match extent {
         BlockExtent::Bytes(bytes) => (PointerOrigin::Address(0), bytes),
         BlockExtent::Register(register, bytes) => (PointerOrigin::Register(register), bytes),
@@ -61,16 +71,39 @@ pub(super) fn set_up_round(own: &BlockPointer, address: u8, bias: i64) -> Vec<St
     words
 }
 
+/// Returns the words that set up the registers that go through tables of steps.
+pub(super) fn set_up_tables(block: &LinearBlock, lowered: &LoweredBlock) -> Vec<PointerSetup> {
+    let setups = lowered.tables.iter().filter_map(|&(register, pointer)| {
+        let own = block.pointers.get(pointer)?;
+        let BlockStep::Table(address, extent) = own.step else {
+            return None;
+        };
+        let place = PointerOrigin::Address(address);
+        let mut words = set_register_to(Scalar::address(register), place, 0);
+        words.extend(set_up_range(register, (place, 0), extent));
+        Some(PointerSetup {
+            words,
+            registers: vec![register],
+        })
+    });
+    setups.collect()
+}
+
 /// Returns the words that set the step registers of a block.
 pub(super) fn set_up_steps(lowered: &LoweredBlock, schedule: &ModuloSchedule) -> Vec<PointerSetup> {
     let setups = lowered.steps.iter().map(|&(register, bytes)| {
-        let users = lowered.pointers.iter().map(|&(pointer, _)| pointer);
-        let users = users.filter(|&pointer| {
-            lowered.dataflow.pointer_step(pointer) == PointerStep::Modulo(register)
+        let users = lowered.pointers.iter().filter_map(|&(pointer, _)| {
+            match lowered.dataflow.pointer_step(pointer) {
+                PointerStep::Modulo(step) if step == register => {
+                    Some(schedule.pointer_register(pointer))
+                }
+                PointerStep::Table { table, by, .. } if by == register => Some(table),
+                _ => None,
+            }
         });
         PointerSetup {
             words: vec![format!("movi {}, {bytes}", Scalar::step(register))],
-            registers: users.map(|own| schedule.pointer_register(own)).collect(),
+            registers: users.collect(),
         }
     });
     setups.collect()

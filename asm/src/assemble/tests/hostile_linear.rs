@@ -5,7 +5,7 @@ use cp2_machine::Machine;
 use proptest::prelude::*;
 
 /// Pieces of linear blocks that together reach most of their grammar.
-const PIECES: [&str; 72] = [
+const PIECES: [&str; 84] = [
     ".linear b, 8\n",
     ".linear b\n",
     ".linear b, c0\n",
@@ -17,6 +17,18 @@ const PIECES: [&str; 72] = [
     ".before x@1 = 0.0\n",
     ".after q20 = x\n",
     ".apart\n",
+    ".pointer p = c4 by 16 round 64\n",
+    ".pointer p = c4 by s1 round c5 - 8\n",
+    ".pointer p = c4 by table 64 round 16\n",
+    ".apart p, q\n",
+    "ldx n, [p]\n",
+    "ldx2 n, m, [p]\n",
+    "addi n, n@1, 8\n",
+    "ldq x, [n]\n",
+    "stq x, [n@1 + 8]\n",
+    ".before n@1 = c4\n",
+    ".after c5 = n\n",
+    "shl n, m, 3\n",
     ".order\n",
     ".spread\n",
     ".phase 1, 2\n",

@@ -61,8 +61,8 @@ fn long_rows_hold_few_registers() {
     }
 }
 
-/// Values of a loop of a count in a register have copies by powers of two: axpy, whose loads and sum live for longer than
-/// its three cycles, has two.
+/// Values of a loop of a count in a register have copies by powers of two: axpy, whose loads and sum live for longer
+/// than its three cycles, has two.
 #[test]
 fn unknown_counts_have_copies_by_powers_of_two() {
     let machine = Machine::builtin("vm7").unwrap();

@@ -117,14 +117,19 @@ pub(super) struct Pointer {
     pub(super) step_in_register: bool,
     /// The bytes in which it goes round, with those of them that are written: a register has the others.
     pub(super) round: Option<(i64, Option<i64>)>,
+    /// The steps in turn, in place of `step`, and true if a register has the bytes of their table.
+    pub(super) table: Option<(Vec<i64>, bool)>,
 }
 
 impl Pointer {
     /// Returns the bytes from the base to the place of an iteration.
     pub(super) fn place(&self, iteration: u32) -> i64 {
         let mut place = self.bytes;
-        for _ in 0..iteration {
-            place += self.step;
+        for before in 0..iteration {
+            place += match &self.table {
+                Some((steps, _)) => steps[before as usize % steps.len()],
+                None => self.step,
+            };
             match self.round {
                 Some((extent, _)) if place < 0 => place += extent,
                 Some((extent, _)) if place >= extent => place -= extent,
@@ -189,6 +194,8 @@ pub(super) struct Block {
     pub(super) hint: Option<&'static str>,
     /// True if the block says that its pointers are apart.
     pub(super) apart: bool,
+    /// Pointers that the block says are apart from one another, or one alone from all others.
+    pub(super) named_apart: Vec<Vec<usize>>,
     /// A pair that words before the block name, and that the block gets back.
     pub(super) freed: Option<u8>,
     /// The scalar that `c14` gets behind the last iteration.
@@ -249,7 +256,7 @@ impl Block {
         let kind = |access: &Access| {
             let own = &self.pointers[access.pointer];
             // Step registers are different ones.
-            let step = match own.step_in_register {
+            let step = match own.step_in_register || own.table.is_some() {
                 true => (1, access.pointer as i64),
                 false => (0, own.step),
             };
@@ -260,6 +267,20 @@ impl Block {
             (own.base, step, round)
         };
         self.meetings().iter().all(|(a, b)| kind(a) == kind(b))
+    }
+
+    /// True if what the block says of pointers that are apart holds.
+    pub(super) fn are_named_apart(&self) -> bool {
+        let meetings = self.meetings();
+        let met = |names: &Vec<usize>| {
+            meetings.iter().any(|(a, b)| {
+                let [one, other] = [a, b].map(|access| names.contains(&access.pointer));
+                a.pointer != b.pointer && (one && other || names.len() == 1 && (one || other))
+            })
+        };
+        let alone = self.named_apart.iter().any(|names| names.len() == 1);
+        let unknown = alone && self.goes_through_scalars();
+        !unknown && !self.named_apart.iter().any(met)
     }
 
     /// True if the place of an access is a scalar value, which is not known here.

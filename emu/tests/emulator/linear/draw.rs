@@ -175,6 +175,7 @@ pub(super) fn draw_block(random: &mut Random, machine: &Machine) -> Block {
         finals: Vec::new(),
         hint: random.pick(&HINTS),
         apart: false,
+        named_apart: Vec::new(),
         freed: random.once_in(8).then_some(3),
         marked: None,
     };
@@ -204,6 +205,14 @@ pub(super) fn draw_block(random: &mut Random, machine: &Machine) -> Block {
         random, mut block, ..
     } = drawing;
     block.apart = block.is_apart() && !random.once_in(4);
+    for _ in 0..random.below(3) {
+        let names = (0..block.pointers.len()).filter(|_| random.once_in(2));
+        let names: Vec<usize> = names.collect();
+        block.named_apart.push(names);
+        if block.named_apart.last().is_some_and(Vec::is_empty) || !block.are_named_apart() {
+            block.named_apart.pop();
+        }
+    }
     block
 }
 
@@ -248,9 +257,17 @@ impl Drawing<'_> {
                 step,
                 step_in_register: self.random.once_in(4),
                 round: None,
+                table: None,
             };
             if self.random.once_in(3) {
                 self.go_round(&mut pointer, unit);
+            } else if self.random.once_in(4) {
+                let steps = 1 + self.random.below(6);
+                let steps = (0..steps)
+                    .map(|_| unit * self.random.range(-3, 8))
+                    .collect();
+                pointer.table = Some((steps, self.random.once_in(2)));
+                pointer.step_in_register = false;
             }
             self.block.pointers.push(pointer);
             self.units.push(unit);

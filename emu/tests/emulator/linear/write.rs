@@ -16,6 +16,8 @@ pub(super) const CONSTANTS: i64 = 0x3000;
 const VALUES: i64 = 0x4000;
 /// Bytes of a value's place.
 const QUAD: i64 = 16;
+/// The place of tables of steps.
+const TABLES: i64 = END;
 /// Words that nothing waits for behind the set-up.
 const SETTLE: usize = 20;
 /// The step register of the first pointer, and the control register of its extent, where registers have them.
@@ -112,6 +114,7 @@ pub(super) fn write_linear(block: &Block) -> String {
         let sign = if pointer.bytes < 0 { '-' } else { '+' };
         let bytes = pointer.bytes.abs();
         let step = match pointer.step_in_register {
+            _ if pointer.table.is_some() => write_table(index, pointer),
             true => format!("s{}", FIRST_STEP + index),
             false => pointer.step.to_string(),
         };
@@ -131,6 +134,10 @@ pub(super) fn write_linear(block: &Block) -> String {
     }
     if block.apart {
         text.push_str("    .apart\n");
+    }
+    for names in &block.named_apart {
+        let names: Vec<String> = names.iter().map(|pointer| format!("p{pointer}")).collect();
+        writeln!(text, "    .apart {}", names.join(", ")).unwrap();
     }
     if let Some(hint) = block.hint {
         writeln!(text, "    {hint}").unwrap();
@@ -228,6 +235,10 @@ fn list_scalars(block: &Block) -> Vec<(String, i64)> {
         if pointer.step_in_register {
             all.push((format!("s{}", FIRST_STEP + index), pointer.step));
         }
+        if let Some((steps, true)) = &pointer.table {
+            let extent = 8 * steps.len() as i64;
+            all.push((format!("c{}", FIRST_EXTENT + index), extent));
+        }
         if let Some((extent, Some(written))) = pointer.round {
             all.push((format!("c{}", FIRST_EXTENT + index), extent - written));
         }
@@ -235,9 +246,41 @@ fn list_scalars(block: &Block) -> Vec<(String, i64)> {
     all
 }
 
+/// Returns the place of the table of steps of a pointer.
+pub(super) fn table_of(index: usize) -> i64 {
+    TABLES + 0x80 * index as i64
+}
+
+/// Writes the table of steps of a pointer behind `by`.
+fn write_table(index: usize, pointer: &Pointer) -> String {
+    let (steps, in_register) = pointer.table.as_ref().unwrap();
+    let (table, extent) = (table_of(index), 8 * steps.len());
+    match in_register {
+        true => format!("table {table} round c{}", FIRST_EXTENT + index),
+        false => format!("table {table} round {extent}"),
+    }
+}
+
 /// Writes the step of a pointer in the definition: `c{index}` is its place, `s{index}` its step, `s{8 + index}` the
 /// begin of its range and `c{8 + index}` the extent.
 fn write_step(index: usize, pointer: &Pointer, text: &mut String) {
+    if let Some((steps, _)) = &pointer.table {
+        // The step register has the place in the table.
+        let lines = [
+            format!("movi c6, {}", table_of(index)),
+            format!("add a1, c6, s{index}"),
+            "ldx c6, [a1]".to_owned(),
+            format!("add c{index}, c{index}, c6"),
+            format!("addi s{index}, s{index}, 8"),
+            format!("addi c7, s{index}, -{}", 8 * steps.len()),
+            "sar c7, c7, 31".to_owned(),
+            format!("and s{index}, s{index}, c7"),
+        ];
+        for line in lines {
+            writeln!(text, "    {line}").unwrap();
+        }
+        return;
+    }
     writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
     if pointer.round.is_none() {
         return;
@@ -267,7 +310,11 @@ pub(super) fn write_definition(block: &Block) -> String {
     let mut text = format!(".program\n{SCALARS}");
     for (index, pointer) in block.pointers.iter().enumerate() {
         let base = block.bases[pointer.base].1;
-        let (start, step) = (base + pointer.bytes, pointer.step);
+        let step = match pointer.table {
+            Some(_) => 0,
+            None => pointer.step,
+        };
+        let start = base + pointer.bytes;
         writeln!(
             text,
             "    movi c{index}, {start}\n    movi s{index}, {step}"
