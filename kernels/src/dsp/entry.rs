@@ -21,7 +21,7 @@ const fn element_wise(name: &'static str, summary: &'static str) -> Entry {
     Entry {
         name,
         summary,
-        sources: &[],
+        sources: &["dsp/map.s"],
         parameters: const { &[SizeParameter::new("n", 1 << 20, "floats of each input")] },
         sizes: &["262144"],
         below: None,

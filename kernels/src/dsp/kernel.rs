@@ -51,7 +51,47 @@ pub(super) struct VectorPageKernel {
     pub(super) operations: Operations,
 }
 
+/// Files of linear assembly.
+const FILES: [(&str, &str); 1] = [("map.s", include_str!("map.s"))];
+
+/// Finds a file of linear assembly.
+fn find_file(name: &str, _from: &str) -> Result<Source, String> {
+    let found = FILES.iter().find(|(file, _)| *file == name);
+    found.map_or_else(
+        || Err("no such file".to_owned()),
+        |&(file, text)| Ok(Source::new(file, text)),
+    )
+}
+
 impl VectorPageKernel {
+    /// Assembles the text of a kernel whose linear blocks run so many iterations for a block of a page.
+    pub(super) fn from_blocks(
+        name: &str,
+        text: String,
+        iterations: &[usize],
+        machine: &Machine,
+    ) -> Result<Self, DspError> {
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            include: Some(&find_file),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new(name, text.clone());
+        let assembly = assembly(name, (&source, ""), &options)?;
+        let mut operations = Operations::default();
+        let mut cycles = 0;
+        for (block, &iterations) in assembly.blocks.iter().zip(iterations) {
+            operations.add_block(block, iterations as u64);
+            cycles += block.count_cycles(iterations as u64);
+        }
+        Ok(Self {
+            program: Arc::new(assembly.program),
+            source: text,
+            cycles,
+            operations,
+        })
+    }
+
     /// Assembles the text of a kernel that takes `cycles` cycles a block.
     pub(super) fn assemble(
         name: &str,
