@@ -48,7 +48,10 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
     Entry {
         name: op.name(),
         summary,
-        sources: &[],
+        sources: match op {
+            ReductionOp::Max => &["dsp/rows.s", "dsp/largest.s"],
+            _ => &["dsp/rows.s", "dsp/reductions.s"],
+        },
         parameters: const {
             &[
                 SizeParameter::new("n", 1024, "floats of a row"),

@@ -64,5 +64,5 @@ fn build_scheme(
     }
     text += ".include \"map.s\"\n";
     text += op.program();
-    VectorPageKernel::from_blocks(op.name(), text, &[iterations], machine)
+    VectorPageKernel::from_blocks(op.name(), text, (&[iterations], 0), machine)
 }
