@@ -4,4 +4,4 @@ mod operations;
 mod ops;
 
 pub(crate) use operations::Operations;
-pub(crate) use ops::{Ops, half};
+pub(crate) use ops::Ops;

@@ -21,7 +21,7 @@ const fn element_wise(name: &'static str, summary: &'static str) -> Entry {
     Entry {
         name,
         summary,
-        sources: &[],
+        sources: &["dsp/map.s"],
         parameters: const { &[SizeParameter::new("n", 1 << 20, "floats of each input")] },
         sizes: &["262144"],
         below: None,
@@ -48,7 +48,10 @@ const fn reduction(op: ReductionOp, summary: &'static str) -> Entry {
     Entry {
         name: op.name(),
         summary,
-        sources: &[],
+        sources: match op {
+            ReductionOp::Max => &["dsp/rows.s", "dsp/largest.s"],
+            _ => &["dsp/rows.s", "dsp/reductions.s"],
+        },
         parameters: const {
             &[
                 SizeParameter::new("n", 1024, "floats of a row"),

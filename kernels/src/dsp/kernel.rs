@@ -20,24 +20,16 @@ pub(super) struct VectorRecipe<'a> {
     pub(super) inputs: Vec<InPage>,
     /// Pointers into output pages: pointer, number of the output, and bytes from the block's start.
     pub(super) outputs: Vec<InPage>,
-    /// Address register in which `after` finds the output page.
-    pub(super) results: Option<u8>,
-    /// Pointers into tables, which are reset for every block, and the tables' labels.
-    pub(super) tables: Vec<(DataPointer, &'a str)>,
     /// Iterations of the loop in a turn.
     pub(super) iterations: u64,
-    /// Turns of a block: each runs `before`, the loop and `after`.
+    /// Turns of a block: each runs the loop and `after`.
     pub(super) turns: u64,
     /// Number of input pages and of output pages.
     pub(super) pages: (usize, usize),
-    /// Words before the loop.
-    pub(super) before: String,
     /// Words after the loop, which may use the registers below the carried ones.
     pub(super) after: String,
     /// Words after the last turn of a block.
     pub(super) next: String,
-    /// Data of the program: tables.
-    pub(super) data: String,
 }
 
 /// A page kernel, assembled.
@@ -51,7 +43,53 @@ pub(super) struct VectorPageKernel {
     pub(super) operations: Operations,
 }
 
+/// Files of linear assembly.
+const FILES: [(&str, &str); 4] = [
+    ("map.s", include_str!("map.s")),
+    ("rows.s", include_str!("rows.s")),
+    ("reductions.s", include_str!("reductions.s")),
+    ("largest.s", include_str!("largest.s")),
+];
+
+/// Finds a file of linear assembly.
+fn find_file(name: &str, _from: &str) -> Result<Source, String> {
+    let found = FILES.iter().find(|(file, _)| *file == name);
+    found.map_or_else(
+        || Err("no such file".to_owned()),
+        |&(file, text)| Ok(Source::new(file, text)),
+    )
+}
+
 impl VectorPageKernel {
+    /// Assembles the text of a kernel whose linear blocks run so many iterations for a block of a page, and that
+    /// issues so many words beside them.
+    pub(super) fn from_blocks(
+        name: &str,
+        text: String,
+        (iterations, beside): (&[usize], usize),
+        machine: &Machine,
+    ) -> Result<Self, DspError> {
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            include: Some(&find_file),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new(name, text.clone());
+        let assembly = assembly(name, (&source, ""), &options)?;
+        let mut operations = Operations::default();
+        let mut cycles = beside as u64;
+        for (block, &iterations) in assembly.blocks.iter().zip(iterations) {
+            operations.add_block(block, iterations as u64);
+            cycles += block.count_cycles(iterations as u64);
+        }
+        Ok(Self {
+            program: Arc::new(assembly.program),
+            source: text,
+            cycles,
+            operations,
+        })
+    }
+
     /// Assembles the text of a kernel that takes `cycles` cycles a block.
     pub(super) fn assemble(
         name: &str,
@@ -102,14 +140,10 @@ impl<'a> VectorRecipe<'a> {
             ops,
             inputs,
             outputs,
-            results: None,
-            tables: Vec::new(),
             iterations: iterations as u64,
             turns: 1,
-            before: String::new(),
             after: String::new(),
             next: String::new(),
-            data: String::new(),
         }
     }
 
@@ -117,7 +151,7 @@ impl<'a> VectorRecipe<'a> {
     pub(super) fn build(self, machine: &Machine) -> Result<VectorPageKernel, DspError> {
         let schedule = self.ops.schedule(machine)?;
         let emitted = schedule.emit(self.iterations);
-        let beside = self.before.lines().count() + self.after.lines().count() + self.tables.len();
+        let beside = self.after.lines().count();
         let text = self.text(&schedule, &emitted.text());
         let cycles = (emitted.cycles + beside as u64) * self.turns;
         let mut operations = Operations::default();
@@ -168,24 +202,12 @@ impl<'a> VectorRecipe<'a> {
         for &(pointer, page, offset) in &self.outputs {
             point(pointer, self.word(false, page), offset);
         }
-        if let Some(register) = self.results {
-            let _ = writeln!(text, "    mov a{register}, c{}", 4 + self.word(false, 0));
-        }
         text += "    loop c6 {\n";
-        for &(pointer, label) in &self.tables {
-            let register = schedule.pointer_register(pointer);
-            let _ = writeln!(
-                text,
-                "    movi a{register}, {label} + {}",
-                schedule.bias(pointer)
-            );
-        }
         if self.turns > 1 {
             let _ = writeln!(text, "    loop {} {{", self.turns);
         }
-        for part in [&self.before, inner, &self.after] {
-            text += part;
-        }
+        text += inner;
+        text += &self.after;
         if self.turns > 1 {
             text += "    nop\n    }\n";
         }
@@ -194,10 +216,9 @@ impl<'a> VectorRecipe<'a> {
         text += "    nop\n    }\n.endm\n";
         let _ = write!(
             text,
-            ".program\n.entry start\nstart:\n{}    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n{}{}",
+            ".program\n.entry start\nstart:\n{}    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n{}",
             self.ops.load_constants(),
-            self.ops.constant_table(),
-            self.data
+            self.ops.constant_table()
         );
         text
     }

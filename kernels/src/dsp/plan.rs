@@ -249,7 +249,8 @@ impl<S> VectorPlan<S> {
         }
     }
 
-    /// Returns the assembly of the page kernel; of the first one where there are several.
+    /// Returns the assembly of the page kernel, which may include files of this folder; of the first one where
+    /// there are several.
     #[must_use]
     pub fn source(&self) -> &str {
         self.kernels.first().map_or("", |kernel| &kernel.source)

@@ -1,7 +1,5 @@
 //! Reductions of rows: sum, dot product, norm, largest element and its place.
 
-mod extreme;
-mod group;
 mod long;
 mod short;
 
@@ -13,7 +11,6 @@ use cp2_host::{Buffer, DeviceOptions, Paging, Stream};
 use cp2_machine::{Class, Machine};
 use cp2_problems::vector::ReductionOp;
 use cp2_reference::{Figures, ReductionOperation};
-use group::ROWS;
 use std::sync::Arc;
 
 /// A reduced row: value and place for [`ReductionOp::Max`], real and imaginary part for
@@ -32,6 +29,8 @@ pub struct Extreme {
 const ARGUMENTS: usize = 128;
 /// Number of groups of short rows for each section up to which a block for each row may be faster.
 const FEW: usize = 8;
+/// Number of short rows that are reduced together.
+const ROWS: usize = 4;
 /// Number of floats of the longest row.
 pub(super) const MAX_ROW: usize = 4096;
 
@@ -50,6 +49,17 @@ fn width(op: ReductionOp) -> usize {
     match op {
         ReductionOp::Sum | ReductionOp::Dot | ReductionOp::Norm => 1,
         ReductionOp::ComplexDot | ReductionOp::Max => 2,
+    }
+}
+
+/// Returns the lines that include the macros of a reduction.
+fn macros(op: ReductionOp) -> &'static str {
+    match op {
+        ReductionOp::Sum => ".equ OPERATION, 0\n.include \"reductions.s\"\n",
+        ReductionOp::Dot => ".equ OPERATION, 1\n.include \"reductions.s\"\n",
+        ReductionOp::ComplexDot => ".equ OPERATION, 2\n.include \"reductions.s\"\n",
+        ReductionOp::Norm => ".equ OPERATION, 3\n.include \"reductions.s\"\n",
+        ReductionOp::Max => ".include \"largest.s\"\n",
     }
 }
 
