@@ -119,6 +119,9 @@ places_odd:
     .pointer places_odd = places_odd by 0
     .pointer to = c5 by 32
     .apart
+    .if UNITS >= 24
+    .spread                             ; hundreds of operations: searching for an order takes seconds and saves nothing
+    .endif
     .if UNITS >= 12
     .interval + 16                      ; about the latencies of the tree: it ends before the next iteration
     .endif
