@@ -107,7 +107,7 @@ fn the_examples_print_what_the_page_of_arrays_says() {
 
 #[test]
 fn the_examples_print_what_the_cookbook_says() {
-    check("docs/cookbook.md", 6);
+    check("docs/cookbook.md", 7);
 }
 
 #[test]

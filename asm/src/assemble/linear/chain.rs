@@ -46,12 +46,11 @@ impl OpenChain {
 
     /// Finds a value of a block before, as `start.x[6]`: the numbers of the block and of the value.
     pub(super) fn find_value(&self, name: &str) -> Option<(usize, usize)> {
-        let blocks: Vec<&LinearBlock> = self.blocks().collect();
-        let found = blocks.iter().enumerate().rev().find_map(|(index, block)| {
+        let found = self.blocks().enumerate().filter_map(|(index, block)| {
             let own = name.strip_prefix(&*block.name)?.strip_prefix('.')?;
             Some((index, block.find_value(own)?))
         });
-        found
+        found.last()
     }
 
     /// Notes that a later block reads a value.
@@ -142,7 +141,7 @@ impl Assembler<'_> {
             return Err(Fail::new(problem, open.at));
         }
         if self.sink.has_errors() {
-            // What is missing would be reported again.
+            // Values that a flawed line does not compute would be reported again.
             return Ok(());
         }
         if let Err((fail, chain)) = self.place_chain(*open, machine) {

@@ -69,7 +69,7 @@ pub(super) struct ComposedBlock<'a> {
     shape: BlockShape,
 }
 
-/// What the words of a block depend on besides its schedule.
+/// The shape of a block: its words depend on this besides the schedule.
 pub(super) enum BlockShape {
     Known {
         iterations: u64,

@@ -9,7 +9,7 @@ use crate::linear::{BlockReport, CycleFormula, KeptValues, LackingRegisters};
 use crate::schedule::{Iterations, LoopLine, LoopText, LoopTurns};
 use std::rc::Rc;
 
-/// What the words of a block whose count is in a register depend on besides its schedule.
+/// The shape of a block whose count is in a register.
 pub(super) struct CountedShape {
     register: Scalar,
     /// Address register with the iterations that are left.

@@ -1,4 +1,4 @@
-//! Joins the words of a chain's blocks: the end of one overlaps the begin of the next.
+//! Joins the words of a chain: the end of a block overlaps the next one's begin.
 
 use super::placed_block::{IssueState, ParsedWord};
 use super::region::{LoadsBehind, Region, Surroundings};
@@ -48,7 +48,7 @@ impl ChainWords {
 #[derive(Debug)]
 pub(super) struct JoinedWords {
     pub(super) items: Vec<Vec<ParsedWord>>,
-    /// What every item overlaps of those before.
+    /// The overlap of every item with those before.
     pub(super) overlaps: Vec<Option<ChainOverlap>>,
 }
 
@@ -218,19 +218,19 @@ pub(super) fn join_words(items: &[ChainWords], machine: &Machine) -> JoinedWords
                     state: &state,
                     next: &list_next(next, cp2),
                 };
-                let (mut words, overlap) = join_region(region, words, &around);
-                if let Some((item, overlap)) = overlap
+                let mut joined_region = join_region(region, words, &around);
+                if let Some((item, overlap)) = joined_region.overlap
                     && let Some(own) = joined.overlaps.get_mut(item)
                 {
                     own.get_or_insert_default().add(overlap);
                 }
                 // A block that begins a loop has all words up to it.
                 if let Some(Part::Fixed { item: last, .. }) = next {
-                    for (_, item) in &mut words {
+                    for (_, item) in &mut joined_region.words {
                         *item = (*last).min(*item);
                     }
                 }
-                words
+                joined_region.words
             }
         };
         for (word, item) in words {
@@ -243,25 +243,37 @@ pub(super) fn join_words(items: &[ChainWords], machine: &Machine) -> JoinedWords
     joined
 }
 
-/// Joins the words of a region; returns them, each with its item, and what the last item overlaps.
+/// The words of a region, joined.
+struct JoinedRegion {
+    /// The words, each with its item.
+    words: Vec<(ParsedWord, usize)>,
+    /// The last item, and what it overlaps.
+    overlap: Option<(usize, ChainOverlap)>,
+}
+
+/// Joins the words of a region.
 fn join_region(
     region: &Region,
     written: &[(ParsedWord, usize)],
     around: &Surroundings<'_>,
-) -> (Vec<(ParsedWord, usize)>, Option<(usize, ChainOverlap)>) {
+) -> JoinedRegion {
+    let unchanged = || JoinedRegion {
+        words: written.to_vec(),
+        overlap: None,
+    };
     let operations = written.iter().map(|(word, _)| word.insts.len());
     let same = operations.sum::<usize>() == region.operations.len();
     let items = || region.operations.iter().map(|own| own.item);
     let last = items().max();
     if same && items().min() == last {
-        return (written.to_vec(), None);
+        return unchanged();
     }
     let Some(schedule) = region.schedule(around) else {
-        return (written.to_vec(), None);
+        return unchanged();
     };
     let in_order = region.count_in_order(written.iter().map(|(word, _)| word), around);
     if same && in_order < schedule.length {
-        return (written.to_vec(), None);
+        return unchanged();
     }
     let overlap = last.filter(|_| items().min() != last).map(|item| {
         let [memory, registers] = region.count_prevented(around, schedule.length);
@@ -280,5 +292,5 @@ fn join_region(
         first = first.min(*item);
         *item = first;
     }
-    (words, overlap)
+    JoinedRegion { words, overlap }
 }

@@ -1,4 +1,4 @@
-//! Schedules the words between the loops of a chain, where a block ends and the next begins.
+//! Schedules the words between the loops of a chain.
 
 use super::placed_block::{AccessIteration, IssueState, ParsedWord};
 use crate::assemble::select::Selected;
@@ -11,7 +11,7 @@ use cp2_machine::{Class, ClassMap, Cp2};
 /// Most operations of a region that are scheduled: longer ones stay as they are written.
 const MOST_OPERATIONS: usize = 1024;
 
-/// What an operation does to local memory.
+/// The way in which an operation uses local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum MemoryUse {
     Load,

@@ -1,4 +1,4 @@
-//! Kernels of long rows: a loop over a row, with several accumulators, see `reductions.s` and `largest.s`.
+//! Kernels of long rows: a loop over a row, with several accumulators.
 
 use super::super::kernel::VectorPageKernel;
 use super::{DspError, QUAD, macros};
