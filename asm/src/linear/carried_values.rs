@@ -1,6 +1,6 @@
 //! How values of earlier iterations are kept: in copies, in one register, by moves.
 
-use super::block::{BlockCount, LinearBlock};
+use super::block::{BlockCount, InitialSource, LinearBlock};
 use super::lower::{CarriedPlace, KeptValues, LackingRegisters, Lowering, fixed_operand};
 use super::memory::MemoryOrder;
 use crate::syntax::Register;
@@ -45,7 +45,10 @@ impl Lowering {
             let Some(entry) = fixed.get_mut(last.value) else {
                 continue;
             };
-            let fits = self.scalars.may_fix(last.value, last.register);
+            // A block before leaves its value early: in a register that nobody else names.
+            let mut initial = block.initial.iter().filter(|own| own.value == last.value);
+            let handed = initial.any(|own| matches!(own.source, InitialSource::Block { .. }));
+            let fits = self.scalars.may_fix(last.value, last.register) && !handed;
             if named || *entry || !only_before || !fits {
                 continue;
             }

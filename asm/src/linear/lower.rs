@@ -57,7 +57,7 @@ impl BlockRegisters {
     }
 
     /// Takes the highest pair that is free.
-    pub(super) fn take_pair(&mut self) -> Option<u8> {
+    pub(crate) fn take_pair(&mut self) -> Option<u8> {
         let pair = (0..64).rev().find(|pair| self.pairs >> pair & 1 == 1)?;
         self.pairs &= !(1 << pair);
         Some(pair)

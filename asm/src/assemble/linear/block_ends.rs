@@ -86,9 +86,7 @@ impl Composer<'_> {
                 InitialSource::Register(from) => moves.push((to, from)),
                 InitialSource::Words(words) => loads.push((to, words)),
                 InitialSource::Block { block, value } => {
-                    let from = self.receive(block, value, to);
-                    let from = from.filter(|&from| !scalars.add(to, InitialSource::Register(from)));
-                    moves.extend(from.map(|from| (to, from)));
+                    moves.extend(self.receive(block, value, to).map(|from| (to, from)));
                 }
             }
         }
@@ -141,10 +139,15 @@ impl Composer<'_> {
                 Some(InitialSource::Register(from)) => moves.push((last.register, from)),
                 Some(InitialSource::Words(words)) => loads.push((last.register, words)),
                 Some(InitialSource::Block { block, value }) => {
-                    let to = last.register;
-                    let from = self.receive(block, value, to);
-                    let from = from.filter(|&from| !scalars.add(to, InitialSource::Register(from)));
-                    moves.extend(from.map(|from| (last.register, from)));
+                    let own = match last.register {
+                        Register::Pair(_) => self.free.take_pair().map(Register::Pair),
+                        Register::Quad(_) | Register::Scalar(_) => {
+                            self.free.take_quad().map(Register::Quad)
+                        }
+                    };
+                    let own = own.ok_or_else(|| self.lack(LackingRegisters::Section))?;
+                    let from = self.receive(block, value, own).unwrap_or(own);
+                    moves.push((last.register, from));
                 }
                 Some(InitialSource::Number(_)) | None => {}
             }

@@ -9,6 +9,7 @@ use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Op, RegSet};
 use crate::linear::{
     BlockCount, BlockRegisters, ChosenRow, FinalValue, HeldConstant, InitialSource, LinearBlock,
+    ValueWidth,
 };
 use crate::source::Span;
 use crate::syntax::{Parser, Token};
@@ -253,22 +254,27 @@ impl Assembler<'_> {
             let Some(block) = rest.first_mut() else {
                 continue;
             };
-            let given: Vec<(usize, InitialSource)> = block
+            let chain = block.chain;
+            let given: Vec<(usize, InitialSource, Span)> = block
                 .initial
                 .iter()
-                .map(|own| (own.value, own.source))
+                .map(|own| (own.value, own.source, own.at))
                 .collect();
-            for (value, source) in given {
+            for (value, source, at) in given {
                 if let InitialSource::Block {
                     block: from,
                     value: read,
                 } = source
                     && let Some(own) = before.get(from).and_then(|own| own.values.get(read))
                 {
+                    if own.width == Some(ValueWidth::Scalar) {
+                        let what = format!("the scalar `{}` of another block", own.name);
+                        let why = "leave it in a register by `.after c5 = x` and begin with that";
+                        return Err((Fail::new(Problem::Misplaced { what, why }, at), chain));
+                    }
                     block.learn_width(value, own.width);
                 }
             }
-            let chain = block.chain;
             rows.push(self.check_block(block).map_err(|fail| (fail, chain))?);
         }
         Ok(rows)

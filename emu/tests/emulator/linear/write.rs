@@ -229,7 +229,7 @@ fn write_bases(block: &Block, text: &mut String) {
 }
 
 /// Lists the scalar registers that are set before the block, with their numbers.
-fn list_scalars(block: &Block) -> Vec<(String, i64)> {
+pub(super) fn list_scalars(block: &Block) -> Vec<(String, i64)> {
     let mut all = block.bases.clone();
     for (index, pointer) in block.pointers.iter().enumerate() {
         if pointer.step_in_register {
@@ -390,7 +390,7 @@ struct Slots {
 }
 
 /// Words that set the scalar registers which blocks read: the mask of addresses, and an address.
-const SCALARS: &str = "    movi c13, 0xff0\n    movi c14, 0x240\n";
+pub(super) const SCALARS: &str = "    movi c13, 0xff0\n    movi c14, 0x240\n";
 
 /// Writes the words that store a quad where a scalar says.
 fn mark(register: &str, text: &mut String) {
