@@ -35,7 +35,7 @@ impl Lowering {
         let mut sequence: Vec<usize> = (0..block.operations.len()).collect();
         let mut taken: Vec<Register> = Vec::new();
         for last in &block.finals {
-            // What is carried out once computes the value where it is left.
+            // A block that is carried out once computes the value where it is left.
             let read_at = match block.count {
                 BlockCount::Once => 0,
                 BlockCount::Known(_) | BlockCount::Register { .. } => 1,

@@ -54,8 +54,8 @@ struct RegionOrder {
     rule: OrderRule,
 }
 
-/// What a block says of its loads by `.behind`: its first iteration loads what a block before stores so many iterations
-/// before its end, or earlier.
+/// The promise of `.behind`: the first iteration of a block loads what a block before stores so many iterations before
+/// its end, or earlier.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LoadsBehind {
     /// Item of the block that loads.
@@ -74,7 +74,7 @@ pub(super) struct Region {
     exchanges: bool,
 }
 
-/// What surrounds a region.
+/// The surroundings of a region.
 #[derive(Clone, Debug)]
 pub(super) struct Surroundings<'a> {
     pub(super) cp2: &'a Cp2,
@@ -99,7 +99,7 @@ enum Preference {
     Longest,
     /// As they stand in their own words: what ends a block goes along with what begins the next.
     Written,
-    /// What ends a block first.
+    /// The end of a block first.
     ItemByItem,
 }
 
