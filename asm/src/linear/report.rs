@@ -40,7 +40,7 @@ pub struct BlockReport {
     pub words: u64,
     /// Cycles of the words before the loop that load the constants.
     pub constant_cycles: u64,
-    /// What a block of a chain overlaps of those before it.
+    /// The overlap of a block of a chain with those before it.
     pub overlap: Option<ChainOverlap>,
     /// Cycles of the block by the number of iterations, from its first word to the word behind its last; the ranges
     /// follow one another. A block that begins with results pending may wait for them besides. In a

@@ -17,7 +17,7 @@ impl Scheme {
     pub(super) const ALL: [Self; 2] = [Self::Horner, Self::Estrin];
 }
 
-/// What the kernel of an operation is made by.
+/// The way in which the kernel of an operation is made.
 pub(super) trait Formula {
     /// Returns the schemes to compute it, of which a machine takes the fastest.
     fn schemes(&self) -> &'static [Scheme];
