@@ -1,6 +1,8 @@
 //! Reads linear blocks, composes the scheduled loop, and places its words.
 
 mod block_ends;
+mod block_registers;
+mod block_words;
 mod chain;
 mod composer;
 mod counted;
@@ -13,7 +15,8 @@ mod placed_block;
 mod pointers;
 mod region;
 mod rounds;
+mod scheduled_block;
 
+pub(super) use block_registers::BlockWrites;
 pub(super) use chain::OpenChain;
-pub(super) use composer::BlockWrites;
 pub(super) use placed_block::{BlockConstants, PlacedBlock};

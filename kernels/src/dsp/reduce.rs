@@ -221,8 +221,14 @@ impl ReductionPlan {
     fn time(&self, rows: usize) -> u64 {
         let shape = &self.shape;
         let blocks = rows.div_ceil(shape.block).max(1);
-        let numbers = blocks * shape.block * shape.wide * shape.op.inputs() + QUAD * shape.quads();
-        self.estimate_few_blocks(4 * numbers as u64, blocks as u64)
+        let inputs = shape.op.inputs();
+        let numbers = blocks * shape.block * shape.wide * inputs + QUAD * shape.quads();
+        // Rows of another length are made before.
+        let padded = match shape.wide == shape.n {
+            true => 0,
+            false => rows * (shape.n + shape.wide) * inputs,
+        };
+        self.estimate_few_blocks(4 * (numbers + padded) as u64, blocks as u64)
     }
 
     /// Returns the proved limit and the time of the best known program for `rows`.

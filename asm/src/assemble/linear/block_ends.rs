@@ -2,10 +2,10 @@
 //!
 //! Constants, pointers, values before the first and behind the last iteration.
 
+use super::block_words::{BlockLine, WordSymbol};
 use super::composer::{Composer, ReceivedValue};
 use super::initial_scalars::InitialScalars;
 use super::moves::{meet, order_moves};
-use super::placed_block::{BlockLine, WordSymbol};
 use super::rounds::{set_register_to, set_up_round, set_up_steps, set_up_tables};
 use crate::diag::Fail;
 use crate::isa::Scalar;

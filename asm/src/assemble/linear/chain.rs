@@ -1,8 +1,9 @@
 //! Reads chains of linear blocks, and places them one behind the other.
 
+use super::block_words::ParsedWord;
 use super::composer::{ComposedBlock, Composer, ReceivedValue};
 use super::joined_words::{ChainWords, join_words};
-use super::placed_block::{IssueState, ParsedWord, PlacedBlock};
+use super::placed_block::{IssueState, PlacedBlock};
 use crate::assemble::select::Selected;
 use crate::assemble::state::{Assembler, Context, PendingWord, Section};
 use crate::diag::{Chain, Fail, Problem};

@@ -2,32 +2,22 @@
 //!
 //! Constants and values before the first iteration, the scheduled loop, values behind the last.
 
+use super::block_words::{AccessIteration, BlockLine, ParsedWord, parse_lines};
 use super::counted::CountedShape;
-use super::placed_block::{
-    AccessIteration, BlockConstants, BlockLine, IssueState, ParsedWord, PlacedBlock, parse_lines,
-};
-use crate::assemble::select::Selected;
+use super::placed_block::{BlockConstants, IssueState, PlacedBlock};
+use super::scheduled_block::ScheduledBlock;
 use crate::assemble::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
-use crate::isa::{Reg, RegSet, Scalar};
+use crate::isa::RegSet;
 use crate::linear::{
-    BlockCount, BlockRegisters, BlockReport, BlockStep, BoundTerm, ChainOverlap, ChosenRow,
-    CycleFormula, HeldConstant, InitialSource, KeptValues, LackingRegisters, LinearBlock,
-    LoweredBlock, PlacementHint, PointerOrigin, RoundRegisters, lower,
+    BlockCount, BlockRegisters, BlockReport, ChainOverlap, ChosenRow, CycleFormula, HeldConstant,
+    KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
 };
-use crate::schedule::{
-    Dataflow, Iterations, KeptSchedule, LoopLine, LoopText, LoopWord, MAX_LOOP_COUNT,
-    ModuloSchedule, RefusedInterval, ScheduleCache, ScheduleRequest, Unschedulable,
-};
+use crate::schedule::{Iterations, LoopLine, LoopText, LoopWord, MAX_LOOP_COUNT, ScheduleCache};
 use crate::source::Span;
 use crate::syntax::Register;
 use cp2_machine::Machine;
-use std::hash::Hash;
 use std::rc::Rc;
-use std::sync::Arc;
-
-/// Address registers that blocks may use: the page loop owns the last one.
-const ADDRESSES: u8 = 15;
 
 /// A block with what its words are made of.
 pub(super) struct Composer<'a> {
@@ -79,26 +69,6 @@ pub(super) enum BlockShape {
     Counted(CountedShape),
 }
 
-/// Registers that a block writes and does not say so: what follows must not need what they had before.
-#[derive(Debug)]
-pub(in crate::assemble) struct BlockWrites {
-    pub(in crate::assemble) name: Rc<str>,
-    pub(in crate::assemble) place: (Span, Chain),
-    pub(in crate::assemble) written: RegSet,
-    /// Address of the word behind the block.
-    pub(in crate::assemble) behind: usize,
-}
-
-/// A schedule with the dataflow that it is of.
-pub(super) struct ScheduledBlock {
-    pub(super) lowered: LoweredBlock,
-    pub(super) schedule: ModuloSchedule,
-    /// The least interval, in cycles.
-    pub(super) bound: u32,
-    pub(super) terms: Vec<BoundTerm>,
-    pub(super) refused: Vec<RefusedInterval>,
-}
-
 impl Assembler<'_> {
     /// Schedules a block that has been read and appends its words.
     pub(in crate::assemble) fn place_block(
@@ -142,60 +112,6 @@ impl Assembler<'_> {
         block.check_scalars()?;
         block.check_apart()?;
         Ok(rows)
-    }
-
-    /// Notes the registers that the words up to here write for a block, or for the chain that begins with it: those
-    /// that are said excepted.
-    pub(super) fn note_writes(&mut self, block: &LinearBlock, written: RegSet, said: RegSet) {
-        self.block_writes.push(BlockWrites {
-            name: block.name.clone(),
-            place: (block.at, block.chain),
-            written: RegSet(written.0 & !said.0),
-            behind: self.words.len(),
-        });
-    }
-
-    /// Returns the registers that no word so far names and that blocks do not name, and those of
-    /// `.free`, on a machine of so many pairs. Operations `others` are about to stand between the blocks.
-    pub(super) fn find_free_registers<'b>(
-        &self,
-        others: &[&Selected],
-        blocks: impl IntoIterator<Item = &'b LinearBlock>,
-        pairs: usize,
-    ) -> BlockRegisters {
-        let words = self.words.iter().flat_map(|word| &word.insts);
-        let named = words.chain(others.iter().copied());
-        let named = named.filter(|own| !own.scheduled);
-        let mut taken = named.fold(RegSet::EMPTY, |set, own| {
-            set | own.inst.reads() | own.inst.writes() | own.inst.address_write()
-        });
-        let (mut said, mut goes_round) = (RegSet::EMPTY, false);
-        for block in blocks {
-            goes_round |= block.goes_round();
-            for register in &block.free {
-                taken.0 &= !register.regs().0;
-            }
-            for register in block.list_named() {
-                said |= register.regs();
-            }
-        }
-        taken |= said;
-        let mut free = BlockRegisters {
-            pairs: 0,
-            addresses: 0,
-            controls: 0,
-            rounds: RoundRegisters::default(),
-        };
-        let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
-        for pair in (0..pairs).filter(|&pair| !taken.contains(Reg::pair(pair))) {
-            free.pairs |= 1 << pair;
-        }
-        let address = |a: u8| Scalar::address(a).reg();
-        for a in (0..ADDRESSES).filter(|&a| !taken.contains(address(a))) {
-            free.addresses |= 1 << a;
-        }
-        free.find_rounds(taken, goes_round);
-        free
     }
 }
 
@@ -298,101 +214,6 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// Schedules the block as a loop whose iterations overlap.
-    pub(super) fn schedule(&self, iterations: Iterations) -> Result<ScheduledBlock, Fail> {
-        let mut lowered = self.lower(KeptValues::Copies)?;
-        // The search begins at the interval that the block asks for.
-        let least = lowered.dataflow.least_interval(self.machine);
-        let asked = self.block.least_interval.saturating_sub(least);
-        lowered.dataflow.spare = asked.max(self.block.spare) as usize;
-        let free = lowered.free_registers();
-        let request = ScheduleRequest::new(free, iterations);
-        let dataflow = &lowered.dataflow;
-        // A count that is not known has to fit the number of copies.
-        let counted = iterations == Iterations::Unknown;
-        let hinted = self.block.hint != PlacementHint::Free;
-        let kept = self.search(dataflow, &(request, true), || {
-            let (found, report) = match hinted && !counted {
-                true => (dataflow.schedule_or_stretch(self.machine, free), None),
-                false => {
-                    let (found, report) = dataflow.schedule_best(self.machine, &request);
-                    (found, Some(report))
-                }
-            };
-            if found.is_ok() || !hinted {
-                return (found, report);
-            }
-            // The order of the text may be none that loads and stores can keep.
-            let (found, report) = dataflow
-                .without_order()
-                .schedule_best(self.machine, &request);
-            (found, Some(report))
-        });
-        self.take_schedule(lowered, &kept)
-    }
-
-    /// Schedules one iteration as a straight line.
-    pub(super) fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
-        let lowered = self.lower(kept)?;
-        let free = lowered.free_registers();
-        let request = ScheduleRequest::new(free, Iterations::Known(1));
-        let kept = self.search(&lowered.dataflow, &(request, false), || {
-            let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
-            (found, Some(report))
-        });
-        self.take_schedule(lowered, &kept)
-    }
-
-    /// Returns the result of a search, which may be known.
-    fn search(
-        &self,
-        dataflow: &Dataflow,
-        request: &impl Hash,
-        search: impl FnOnce() -> KeptSchedule,
-    ) -> Arc<KeptSchedule> {
-        match self.schedules {
-            Some(schedules) => schedules.find_or_search(dataflow, self.machine, request, search),
-            None => Arc::new(search()),
-        }
-    }
-
-    /// Joins what a search found with what it reports.
-    fn take_schedule(
-        &self,
-        lowered: LoweredBlock,
-        (found, report): &KeptSchedule,
-    ) -> Result<ScheduledBlock, Fail> {
-        let schedule = found.clone().map_err(|refusal| self.refuse(refusal))?;
-        let place_of = |operation: usize| {
-            let index = lowered.origins.get(operation).copied().flatten()?;
-            let own = self.block.operations.get(index)?;
-            Some((own.at.file, own.at.line))
-        };
-        let (bound, terms, refused) = match report {
-            Some(report) => (
-                report.bound.cycles,
-                BoundTerm::list(report, place_of),
-                report.refused.clone(),
-            ),
-            None => (
-                lowered.dataflow.least_interval(self.machine),
-                BoundTerm::list_slots(&lowered.dataflow, self.machine),
-                Vec::new(),
-            ),
-        };
-        Ok(ScheduledBlock {
-            schedule,
-            bound,
-            terms,
-            refused,
-            lowered,
-        })
-    }
-
-    fn lower(&self, kept: KeptValues) -> Result<LoweredBlock, Fail> {
-        lower(self.block, self.rows, (self.free, &self.held), kept).map_err(|lack| self.lack(lack))
-    }
-
     /// Makes the error of registers that run out.
     pub(super) fn lack(&self, lack: LackingRegisters) -> Fail {
         let what = match lack {
@@ -405,12 +226,6 @@ impl<'a> Composer<'a> {
         };
         let name = self.block.name.to_string();
         Fail::new(Problem::LacksRegisters { name, what }, self.block.at)
-    }
-
-    /// Makes the error of a block without a schedule.
-    fn refuse(&self, refusal: Unschedulable) -> Fail {
-        let name = self.block.name.to_string();
-        Fail::new(Problem::Unschedulable { name, refusal }, self.block.at)
     }
 
     /// Returns the source position of the block itself.
@@ -547,50 +362,6 @@ impl ComposedBlock<'_> {
             });
         }
         Ok((end, composer.written))
-    }
-}
-
-impl LinearBlock {
-    /// Returns the registers that the block says to write.
-    pub(super) fn list_said(&self) -> RegSet {
-        let said = self.finals.iter().map(|own| own.register.regs());
-        said.fold(RegSet::EMPTY, |set, regs| set | regs)
-    }
-
-    /// Iterates over the registers that the block names: invariants, bases of pointers, the count, and those of values
-    /// before and behind it.
-    fn list_named(&self) -> impl Iterator<Item = Register> {
-        let invariants = self.list_invariants();
-        let bases = self.pointers.iter().filter_map(|own| match own.base {
-            PointerOrigin::Register(scalar) => Some(Register::Scalar(scalar)),
-            PointerOrigin::Address(_) => None,
-        });
-        let steps = self.pointers.iter().filter_map(|own| match own.step {
-            BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
-            BlockStep::Bytes(_) | BlockStep::Table(..) => None,
-        });
-        let extents = self
-            .pointers
-            .iter()
-            .filter_map(|own| own.extent()?.register());
-        let initial = self.initial.iter().filter_map(|own| match own.source {
-            InitialSource::Register(register) => Some(register),
-            InitialSource::Words(_) | InitialSource::Number(_) | InitialSource::Block { .. } => {
-                None
-            }
-        });
-        let count = match self.count {
-            BlockCount::Register { register, .. } => Some(Register::Scalar(register)),
-            BlockCount::Once | BlockCount::Known(_) => None,
-        };
-        let finals = self.finals.iter().map(|own| own.register);
-        invariants
-            .chain(bases)
-            .chain(steps)
-            .chain(extents.map(Register::Scalar))
-            .chain(initial)
-            .chain(count)
-            .chain(finals)
     }
 }
 

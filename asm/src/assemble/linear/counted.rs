@@ -1,7 +1,9 @@
 //! Composes linear blocks whose count is in a register.
 
-use super::composer::{BlockShape, ComposedBlock, Composer, ScheduledBlock};
-use super::placed_block::{BlockLine, PlacedBlock, parse_lines};
+use super::block_words::{BlockLine, parse_lines};
+use super::composer::{BlockShape, ComposedBlock, Composer};
+use super::placed_block::PlacedBlock;
+use super::scheduled_block::ScheduledBlock;
 use crate::assemble::state::Assembler;
 use crate::diag::Fail;
 use crate::isa::Scalar;

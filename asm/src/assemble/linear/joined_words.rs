@@ -1,6 +1,7 @@
 //! Joins the words of a chain: the end of a block overlaps the next one's begin.
 
-use super::placed_block::{IssueState, ParsedWord};
+use super::block_words::ParsedWord;
+use super::placed_block::IssueState;
 use super::region::{LoadsBehind, Region, Surroundings};
 use crate::issue::WordTiming;
 use crate::linear::ChainOverlap;

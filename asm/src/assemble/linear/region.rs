@@ -1,6 +1,7 @@
 //! Schedules the words between the loops of a chain.
 
-use super::placed_block::{AccessIteration, IssueState, ParsedWord};
+use super::block_words::{AccessIteration, ParsedWord};
+use super::placed_block::IssueState;
 use crate::assemble::select::Selected;
 use crate::diag::Chain;
 use crate::isa::{Inst, Slot, Word};
