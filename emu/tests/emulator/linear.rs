@@ -5,13 +5,14 @@
 mod block;
 mod chains;
 mod draw;
+mod transforms;
 mod write;
 
 use crate::common;
 
 use block::{Block, Count, Initial};
 use common::load;
-use cp2_asm::{Assembly, Options, Problem, Program, Source, assemble};
+use cp2_asm::{Assembly, Options, Problem, Program, Source, Value, assemble};
 use cp2_emu::{Cause, Engine, Notice, Processor};
 use cp2_machine::{Machine, Ticks};
 use draw::{Random, draw_block, draw_machine};
@@ -72,9 +73,19 @@ struct Drawn {
 }
 
 fn assembled(text: &str, machine: &Machine) -> Result<Assembly, Flaw> {
+    assembled_with(text, machine, Vec::new())
+}
+
+/// Assembles a program, of which some constants have other values.
+fn assembled_with(
+    text: &str,
+    machine: &Machine,
+    defines: Vec<(String, Value)>,
+) -> Result<Assembly, Flaw> {
     let options = Options {
         machine: Some(machine),
         check_registers: true,
+        defines,
         ..Options::default()
     };
     assemble(&Source::new("block.s", text), &options)

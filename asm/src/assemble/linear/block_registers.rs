@@ -1,0 +1,126 @@
+//! Registers that linear blocks find free, and those that they write.
+
+use crate::assemble::select::Selected;
+use crate::assemble::state::Assembler;
+use crate::diag::Chain;
+use crate::isa::{Reg, RegSet, Scalar};
+use crate::linear::{
+    BlockCount, BlockRegisters, BlockStep, InitialSource, LinearBlock, PointerOrigin,
+    RoundRegisters,
+};
+use crate::source::Span;
+use crate::syntax::Register;
+use std::rc::Rc;
+
+/// Address registers that blocks may use: the page loop owns the last one.
+const ADDRESSES: u8 = 15;
+
+/// Registers that a block writes and does not say so: what follows must not need what they had before.
+#[derive(Debug)]
+pub(in crate::assemble) struct BlockWrites {
+    pub(in crate::assemble) name: Rc<str>,
+    pub(in crate::assemble) place: (Span, Chain),
+    pub(in crate::assemble) written: RegSet,
+    /// Address of the word behind the block.
+    pub(in crate::assemble) behind: usize,
+}
+
+impl Assembler<'_> {
+    /// Notes the registers that the words up to here write for a block, or for the chain that begins with it: those
+    /// that are said excepted.
+    pub(super) fn note_writes(&mut self, block: &LinearBlock, written: RegSet, said: RegSet) {
+        self.block_writes.push(BlockWrites {
+            name: block.name.clone(),
+            place: (block.at, block.chain),
+            written: RegSet(written.0 & !said.0),
+            behind: self.words.len(),
+        });
+    }
+
+    /// Returns the registers that no word so far names and that blocks do not name, and those of
+    /// `.free`, on a machine of so many pairs. Operations `others` are about to stand between the blocks.
+    pub(super) fn find_free_registers<'b>(
+        &self,
+        others: &[&Selected],
+        blocks: impl IntoIterator<Item = &'b LinearBlock>,
+        pairs: usize,
+    ) -> BlockRegisters {
+        let words = self.words.iter().flat_map(|word| &word.insts);
+        let named = words.chain(others.iter().copied());
+        let named = named.filter(|own| !own.scheduled);
+        let mut taken = named.fold(RegSet::EMPTY, |set, own| {
+            set | own.inst.reads() | own.inst.writes() | own.inst.address_write()
+        });
+        let (mut said, mut goes_round) = (RegSet::EMPTY, false);
+        for block in blocks {
+            goes_round |= block.goes_round();
+            for register in &block.free {
+                taken.0 &= !register.regs().0;
+            }
+            for register in block.list_named() {
+                said |= register.regs();
+            }
+        }
+        taken |= said;
+        let mut free = BlockRegisters {
+            pairs: 0,
+            addresses: 0,
+            controls: 0,
+            rounds: RoundRegisters::default(),
+        };
+        let pairs = u8::try_from(pairs).unwrap_or(u8::MAX).min(64);
+        for pair in (0..pairs).filter(|&pair| !taken.contains(Reg::pair(pair))) {
+            free.pairs |= 1 << pair;
+        }
+        let address = |a: u8| Scalar::address(a).reg();
+        for a in (0..ADDRESSES).filter(|&a| !taken.contains(address(a))) {
+            free.addresses |= 1 << a;
+        }
+        free.find_rounds(taken, goes_round);
+        free
+    }
+}
+
+impl LinearBlock {
+    /// Returns the registers that the block says to write.
+    pub(super) fn list_said(&self) -> RegSet {
+        let said = self.finals.iter().map(|own| own.register.regs());
+        said.fold(RegSet::EMPTY, |set, regs| set | regs)
+    }
+
+    /// Iterates over the registers that the block names: invariants, bases of pointers, the count, and those of values
+    /// before and behind it.
+    fn list_named(&self) -> impl Iterator<Item = Register> {
+        let invariants = self.list_invariants();
+        let bases = self.pointers.iter().filter_map(|own| match own.base {
+            PointerOrigin::Register(scalar) => Some(Register::Scalar(scalar)),
+            PointerOrigin::Address(_) => None,
+        });
+        let steps = self.pointers.iter().filter_map(|own| match own.step {
+            BlockStep::Register(step) => Some(Register::Scalar(Scalar::step(step))),
+            BlockStep::Bytes(_) | BlockStep::Table(..) => None,
+        });
+        let extents = self
+            .pointers
+            .iter()
+            .filter_map(|own| own.extent()?.register());
+        let initial = self.initial.iter().filter_map(|own| match own.source {
+            InitialSource::Register(register) => Some(register),
+            InitialSource::Words(_) | InitialSource::Number(_) | InitialSource::Block { .. } => {
+                None
+            }
+        });
+        let count = match self.count {
+            BlockCount::Register { register, .. } => Some(Register::Scalar(register)),
+            BlockCount::Once | BlockCount::Known(_) => None,
+        };
+        let finals = self.finals.iter().map(|own| own.register);
+        invariants
+            .chain(bases)
+            .chain(steps)
+            .chain(extents.map(Register::Scalar))
+            .chain(initial)
+            .chain(count)
+            .chain(finals)
+    }
+}

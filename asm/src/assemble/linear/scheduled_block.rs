@@ -1,0 +1,124 @@
+//! Schedules linear blocks, or finds their schedules among those that are known.
+
+use super::composer::Composer;
+use crate::diag::{Fail, Problem};
+use crate::linear::{BoundTerm, KeptValues, LoweredBlock, PlacementHint, lower};
+use crate::schedule::{
+    Dataflow, Iterations, KeptSchedule, ModuloSchedule, RefusedInterval, ScheduleRequest,
+    Unschedulable,
+};
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// A schedule with the dataflow that it is of.
+pub(super) struct ScheduledBlock {
+    pub(super) lowered: LoweredBlock,
+    pub(super) schedule: ModuloSchedule,
+    /// The least interval, in cycles.
+    pub(super) bound: u32,
+    pub(super) terms: Vec<BoundTerm>,
+    pub(super) refused: Vec<RefusedInterval>,
+}
+
+impl Composer<'_> {
+    /// Schedules the block as a loop whose iterations overlap.
+    pub(super) fn schedule(&self, iterations: Iterations) -> Result<ScheduledBlock, Fail> {
+        let mut lowered = self.lower(KeptValues::Copies)?;
+        // The search begins at the interval that the block asks for.
+        let least = lowered.dataflow.least_interval(self.machine);
+        let asked = self.block.least_interval.saturating_sub(least);
+        lowered.dataflow.spare = asked.max(self.block.spare) as usize;
+        let free = lowered.free_registers();
+        let request = ScheduleRequest::new(free, iterations);
+        let dataflow = &lowered.dataflow;
+        // A count that is not known has to fit the number of copies.
+        let counted = iterations == Iterations::Unknown;
+        let hinted = self.block.hint != PlacementHint::Free;
+        let kept = self.search(dataflow, &(request, true), || {
+            let (found, report) = match hinted && !counted {
+                true => (dataflow.schedule_or_stretch(self.machine, free), None),
+                false => {
+                    let (found, report) = dataflow.schedule_best(self.machine, &request);
+                    (found, Some(report))
+                }
+            };
+            if found.is_ok() || !hinted {
+                return (found, report);
+            }
+            // The order of the text may be none that loads and stores can keep.
+            let (found, report) = dataflow
+                .without_order()
+                .schedule_best(self.machine, &request);
+            (found, Some(report))
+        });
+        self.take_schedule(lowered, &kept)
+    }
+
+    /// Schedules one iteration as a straight line.
+    pub(super) fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
+        let lowered = self.lower(kept)?;
+        let free = lowered.free_registers();
+        let request = ScheduleRequest::new(free, Iterations::Known(1));
+        let kept = self.search(&lowered.dataflow, &(request, false), || {
+            let (found, report) = lowered.dataflow.schedule_straight(self.machine, free);
+            (found, Some(report))
+        });
+        self.take_schedule(lowered, &kept)
+    }
+
+    /// Returns the result of a search, which may be known.
+    fn search(
+        &self,
+        dataflow: &Dataflow,
+        request: &impl Hash,
+        search: impl FnOnce() -> KeptSchedule,
+    ) -> Arc<KeptSchedule> {
+        match self.schedules {
+            Some(schedules) => schedules.find_or_search(dataflow, self.machine, request, search),
+            None => Arc::new(search()),
+        }
+    }
+
+    /// Joins what a search found with what it reports.
+    fn take_schedule(
+        &self,
+        lowered: LoweredBlock,
+        (found, report): &KeptSchedule,
+    ) -> Result<ScheduledBlock, Fail> {
+        let schedule = found.clone().map_err(|refusal| self.refuse(refusal))?;
+        let place_of = |operation: usize| {
+            let index = lowered.origins.get(operation).copied().flatten()?;
+            let own = self.block.operations.get(index)?;
+            Some((own.at.file, own.at.line))
+        };
+        let (bound, terms, refused) = match report {
+            Some(report) => (
+                report.bound.cycles,
+                BoundTerm::list(report, place_of),
+                report.refused.clone(),
+            ),
+            None => (
+                lowered.dataflow.least_interval(self.machine),
+                BoundTerm::list_slots(&lowered.dataflow, self.machine),
+                Vec::new(),
+            ),
+        };
+        Ok(ScheduledBlock {
+            schedule,
+            bound,
+            terms,
+            refused,
+            lowered,
+        })
+    }
+
+    fn lower(&self, kept: KeptValues) -> Result<LoweredBlock, Fail> {
+        lower(self.block, self.rows, (self.free, &self.held), kept).map_err(|lack| self.lack(lack))
+    }
+
+    /// Makes the error of a block without a schedule.
+    fn refuse(&self, refusal: Unschedulable) -> Fail {
+        let name = self.block.name.to_string();
+        Fail::new(Problem::Unschedulable { name, refusal }, self.block.at)
+    }
+}
