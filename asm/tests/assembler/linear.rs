@@ -1,6 +1,6 @@
 //! Tests of linear blocks: known loops reach their bounds.
 
-use cp2_asm::{Options, Source, assemble};
+use cp2_asm::{Options, Source, Value, assemble};
 use cp2_machine::Machine;
 
 /// Loops with the cycles of an iteration that their operations take at least, on either machine.
@@ -111,4 +111,44 @@ fn intervals_are_longer_on_demand() {
 fn iterations_beyond_the_count_order_nothing() {
     assert_eq!(doubling_interval(1, ""), 6);
     assert!(doubling_interval(2, "") > 6);
+}
+
+/// Passes of a transform in a chain reach their bounds in every length, and overlap: cycles of all passes beside their
+/// butterflies for two transforms.
+#[test]
+fn passes_of_a_transform_overlap() {
+    let text = include_str!("linear/fft.s");
+    let lengths = [
+        (128, [4, 4, 8, 0], [60, 83]),
+        (256, [4, 8, 8, 0], [58, 79]),
+        (512, [8, 8, 8, 0], [62, 96]),
+        (1024, [4, 4, 8, 8], [81, 105]),
+        (2048, [4, 8, 8, 8], [80, 108]),
+    ];
+    for (machine, name) in ["vm7", "vm9"].into_iter().enumerate() {
+        let own = Machine::builtin(name).unwrap();
+        for (n, radices, beside) in lengths {
+            let names = ["R1", "R2", "R3", "R4"].into_iter().zip(radices);
+            let names = names.chain([("N", n as i64)]);
+            let options = Options {
+                machine: Some(&own),
+                defines: names
+                    .map(|(name, value)| (name.to_owned(), Value::Int(value)))
+                    .collect(),
+                ..Options::default()
+            };
+            let assembly = match assemble(&Source::new("fft.s", text), &options) {
+                Ok(assembly) => assembly,
+                Err(errors) => panic!("{name}: {errors}"),
+            };
+            let iterations = n / 16 * 2;
+            let mut cycles = 0;
+            for (block, radix) in assembly.blocks.iter().zip(radices) {
+                let bound = if radix == 4 { 16 } else { 24 };
+                assert_eq!((block.interval, block.bound), (bound, bound), "{name}, {n}");
+                cycles += block.count_cycles(iterations) - bound * iterations;
+            }
+            assert!(cycles <= beside[machine], "{name}, {n}: {cycles}");
+        }
+    }
 }
