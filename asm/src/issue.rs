@@ -9,7 +9,7 @@ use cp2_machine::{Class, ClassMap, Cp2};
 use serde::{Deserialize, Serialize};
 
 /// Number of registers that the scoreboard tracks: section registers, then shared scalars.
-const REGISTERS: usize = 128;
+pub(crate) const REGISTERS: usize = 128;
 
 /// Number of producers in one word: the arithmetic result, the memory slot's result, the address update.
 const WRITES: usize = 3;
@@ -126,6 +126,17 @@ impl WordTiming {
             at_least(0);
         }
         distance
+    }
+
+    /// Returns the registers that the word reads.
+    pub(crate) const fn reads(&self) -> RegSet {
+        self.reads
+    }
+
+    /// Returns the registers that the word writes.
+    pub(crate) fn written(&self) -> RegSet {
+        let sets = self.writes.iter().map(|(set, ..)| *set);
+        sets.fold(RegSet::EMPTY, |all, set| all | set)
     }
 
     /// Returns true if the word reads a register that another one writes.

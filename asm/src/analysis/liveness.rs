@@ -6,10 +6,15 @@ use crate::isa::{Op, RegSet, Word};
 /// Registers of the sections.
 const SECTION_REGISTERS: RegSet = RegSet((1 << 64) - 1);
 
-/// Returns the registers that are live before each word of a program; none if its flow is not known.
-pub(crate) fn list_live_registers(words: &[Word], entry: usize) -> Option<Vec<RegSet>> {
+/// Returns the registers that are live before each word of a program, of which some words read registers that are not
+/// counted; none if its flow is not known.
+pub(crate) fn list_live_registers(
+    words: &[Word],
+    entry: usize,
+    uncounted: &[RegSet],
+) -> Option<Vec<RegSet>> {
     let flow = Flow::of(words, &[entry]).ok()?;
-    Some(Liveness::new(words, &flow).before)
+    Some(Liveness::find(words, &flow, uncounted).before)
 }
 
 /// Registers that are live before each word of the reachable program.
@@ -23,6 +28,11 @@ impl Liveness {
     /// Finds the live registers of a program. Behind `stop` none is live; a function's results are live where any
     /// of its callers needs them.
     pub(super) fn new(words: &[Word], flow: &Flow) -> Self {
+        Self::find(words, flow, &[])
+    }
+
+    /// Finds the live registers of a program in which some words read registers that are not counted.
+    fn find(words: &[Word], flow: &Flow, uncounted: &[RegSet]) -> Self {
         let blocks = flow.blocks();
         // Functions return behind each of their calls; which function a `ret` belongs to is left open.
         let mut returns = Vec::new();
@@ -58,7 +68,9 @@ impl Liveness {
                         true => RegSet(written.0 & !SECTION_REGISTERS.0),
                         false => written,
                     };
-                    live = RegSet(live.0 & !replaced.0) | word.arith.reads() | word.mem.reads();
+                    let reads = word.arith.reads() | word.mem.reads();
+                    let uncounted = uncounted.get(pc).copied().unwrap_or_default();
+                    live = RegSet(live.0 & !replaced.0 | reads.0 & !uncounted.0);
                     if live != found.before[pc] {
                         found.before[pc] = live;
                         changed = true;

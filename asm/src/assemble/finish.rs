@@ -9,10 +9,10 @@ use super::registers;
 use super::resolve::{place, resolve};
 use super::select::taken_mnemonic;
 use super::stall;
-use super::state::Assembler;
+use super::state::{Assembler, PendingWord};
 use crate::analysis::list_live_registers;
 use crate::diag::{Diagnostics, Fail, Problem};
-use crate::isa::{Slot, Word};
+use crate::isa::{RegSet, Slot, Word};
 use crate::linear::BlockReport;
 use crate::program::{Program, Segment};
 use crate::source::Span;
@@ -182,10 +182,21 @@ impl Assembler<'_> {
         if self.block_writes.is_empty() {
             return;
         }
-        let Some(live) = list_live_registers(words, usize::from(entry)) else {
+        let blocks = std::mem::take(&mut self.block_writes);
+        // What a block computes it reads itself, whether or not a loop before had a turn.
+        let own_reads = |pending: &PendingWord| {
+            let insts = pending.insts.iter();
+            let reads = insts.filter_map(|own| {
+                let block = blocks.get(own.scheduled?)?;
+                Some(RegSet(own.inst.reads().0 & block.written.0))
+            });
+            reads.fold(RegSet::EMPTY, |set, own| set | own)
+        };
+        let own_reads: Vec<RegSet> = self.words.iter().map(own_reads).collect();
+        let Some(live) = list_live_registers(words, usize::from(entry), &own_reads) else {
             return;
         };
-        for block in std::mem::take(&mut self.block_writes) {
+        for block in blocks {
             let needed = live.get(block.behind).copied().unwrap_or_default();
             if let Some(register) = (needed & block.written).iter().next() {
                 let problem = Problem::BlockOverwrites {

@@ -18,7 +18,7 @@ pub(super) fn warn(asm: &mut Assembler<'_>, entry: u16, words: &[Word]) {
         };
         // In fill and drain of a block some results of operations are not read that others read in the loop; values
         // that nothing reads are reported by their names.
-        let scheduled = pending.insts.iter().any(|own| own.scheduled);
+        let scheduled = pending.insts.iter().any(|own| own.scheduled.is_some());
         if scheduled && found.flaw == RegisterFlaw::Unread {
             continue;
         }

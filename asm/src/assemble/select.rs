@@ -65,8 +65,8 @@ pub(super) struct Selected {
     pub(super) offset: Option<(Expr, Span)>,
     /// True if the loop's end is given by a block.
     pub(super) block: bool,
-    /// True for an operation that a linear block was scheduled to.
-    pub(super) scheduled: bool,
+    /// For an operation that a linear block was scheduled to: the number of the block, or of its chain.
+    pub(super) scheduled: Option<usize>,
     pub(super) at: Span,
     pub(super) mnemonic_at: Span,
 }
@@ -234,7 +234,7 @@ fn fill(row: &Row, source: SourceInst<'_>) -> Result<Selected, Fail> {
         target: None,
         offset: None,
         block: false,
-        scheduled: false,
+        scheduled: None,
         at: source.at,
         mnemonic_at: source.mnemonic_at,
     };

@@ -15,7 +15,8 @@ use std::rc::Rc;
 /// Address registers that blocks may use: the page loop owns the last one.
 const ADDRESSES: u8 = 15;
 
-/// Registers that a block writes and does not say so: what follows must not need what they had before.
+/// Registers that a block, or the blocks of a chain, write without saying so: what follows must not need what they had
+/// before.
 #[derive(Debug)]
 pub(in crate::assemble) struct BlockWrites {
     pub(in crate::assemble) name: Rc<str>,
@@ -37,31 +38,28 @@ impl Assembler<'_> {
         });
     }
 
-    /// Returns the registers that no word so far names and that blocks do not name, and those of
-    /// `.free`, on a machine of so many pairs. Operations `others` are about to stand between the blocks.
-    pub(super) fn find_free_registers<'b>(
+    /// Returns the registers that no word so far names, or that `freed` lists, and that neither the blocks of a chain
+    /// name nor the operations between them, on a machine of so many pairs.
+    pub(super) fn find_free_registers(
         &self,
-        others: &[&Selected],
-        blocks: impl IntoIterator<Item = &'b LinearBlock>,
+        freed: &[Register],
+        (between, blocks): (&[&Selected], &[LinearBlock]),
         pairs: usize,
     ) -> BlockRegisters {
-        let words = self.words.iter().flat_map(|word| &word.insts);
-        let named = words.chain(others.iter().copied());
-        let named = named.filter(|own| !own.scheduled);
-        let mut taken = named.fold(RegSet::EMPTY, |set, own| {
+        let name = |set: RegSet, own: &Selected| {
             set | own.inst.reads() | own.inst.writes() | own.inst.address_write()
-        });
-        let (mut said, mut goes_round) = (RegSet::EMPTY, false);
-        for block in blocks {
-            goes_round |= block.goes_round();
-            for register in &block.free {
-                taken.0 &= !register.regs().0;
-            }
-            for register in block.list_named() {
-                said |= register.regs();
-            }
+        };
+        let words = self.words.iter().flat_map(|word| &word.insts);
+        let words = words.filter(|own| own.scheduled.is_none());
+        let mut taken = words.fold(RegSet::EMPTY, name);
+        for register in freed {
+            taken.0 &= !register.regs().0;
         }
-        taken |= said;
+        taken = between.iter().fold(taken, |set, own| name(set, own));
+        for register in blocks.iter().flat_map(LinearBlock::list_named) {
+            taken |= register.regs();
+        }
+        let goes_round = blocks.iter().any(LinearBlock::goes_round);
         let mut free = BlockRegisters {
             pairs: 0,
             addresses: 0,

@@ -1,7 +1,7 @@
 //! Words of a linear block as lines, and as operations that have been parsed.
 
 use crate::assemble::select::{Selected, select};
-use crate::assemble::state::Assembler;
+use crate::assemble::state::{Assembler, PendingWord};
 use crate::assemble::symbols::GLOBAL;
 use crate::diag::{Chain, Fail};
 use crate::expr::{Expr, Open};
@@ -9,7 +9,7 @@ use crate::isa::{Slot, Word};
 use crate::issue::WordTiming;
 use crate::source::Span;
 use crate::syntax;
-use crate::syntax::{Lexeme, Parser};
+use crate::syntax::{AllowedWarnings, Lexeme, Parser};
 use cp2_machine::Cp2;
 use std::rc::Rc;
 
@@ -132,6 +132,8 @@ pub(super) struct ParsedWord {
     pub(super) iteration: Option<AccessIteration>,
     /// True if nothing is pending behind it.
     pub(super) settles: bool,
+    /// Warnings that its line allows.
+    pub(super) allowed: AllowedWarnings,
     /// True if it begins a hardware loop.
     pub(super) opens: bool,
     /// True if a hardware loop ends behind it.
@@ -152,10 +154,22 @@ impl ParsedWord {
             constant: false,
             iteration: None,
             settles: false,
+            allowed: AllowedWarnings {
+                stall: false,
+                register: false,
+            },
             opens: false,
             closes: false,
             one_by_one: false,
             target: None,
+        }
+    }
+
+    /// Makes a word of one that stands between blocks.
+    pub(super) fn between(word: PendingWord) -> Self {
+        Self {
+            allowed: word.allowed,
+            ..Self::plain(word.insts, (word.at, word.chain))
         }
     }
 
@@ -222,7 +236,7 @@ pub(super) fn parse_word(
     for source in slots.insts {
         let selected = select(source, asm.options.isa(), std::iter::empty());
         let mut selected = selected.map_err(|fail| Fail::new(fail.0.problem, at))?;
-        selected.scheduled = true;
+        selected.scheduled = Some(asm.block_writes.len());
         selected.at = at;
         selected.mnemonic_at = at;
         let parts = [

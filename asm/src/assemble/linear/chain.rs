@@ -13,7 +13,7 @@ use crate::linear::{
     ValueWidth,
 };
 use crate::source::Span;
-use crate::syntax::{Parser, Token};
+use crate::syntax::{Parser, Register, Token};
 use cp2_machine::{Class, Machine};
 
 /// A chain that is being read.
@@ -44,6 +44,22 @@ impl OpenChain {
             ChainItem::Block(block) => Some(&**block),
             ChainItem::Words(_) => None,
         })
+    }
+
+    /// Returns true if a block has been read.
+    pub(super) fn has_block(&self) -> bool {
+        self.blocks().next().is_some()
+    }
+
+    /// Returns the error of a name that begins as a block before and is none of its values.
+    pub(super) fn refuse_value(&self, name: &str, at: Span) -> Option<Fail> {
+        let (block, value) = name.split_once('.')?;
+        let own = self.blocks().find(|own| &*own.name == block)?;
+        let problem = Problem::Expected {
+            wanted: format!("a value that block `{block}` computes"),
+            found: format!("`{value}`"),
+        };
+        Some(Fail::new(problem, at).related(own.at, "the block begins here"))
     }
 
     /// Finds a value of a block before, as `start.x[6]`: the numbers of the block and of the value.
@@ -186,10 +202,13 @@ impl Assembler<'_> {
         }
         let rows = self.check_blocks(&mut blocks)?;
         let insts: Vec<&Selected> = between.iter().flat_map(|(_, word)| &word.insts).collect();
-        let free = self.find_free_registers(&insts, &blocks, machine.cp2.registers);
+        let pairs = machine.cp2.registers;
+        let find = |freed: &[Register]| self.find_free_registers(freed, (&insts, &blocks), pairs);
+        let common = find(&[]);
+        let free = blocks.iter().map(|block| find(&block.free)).collect();
         let said = blocks.iter().map(LinearBlock::list_said);
         let said = said.fold(RegSet::EMPTY, |set, regs| set | regs);
-        let mut composed = self.compose_chain(&mut blocks, &rows, machine, free)?;
+        let mut composed = self.compose_chain(&mut blocks, (&rows, free), common, machine)?;
         let mut items: Vec<ChainWords> = Vec::new();
         // The item that is every block's.
         let mut owners: Vec<usize> = Vec::new();
@@ -197,7 +216,7 @@ impl Assembler<'_> {
         for (number, own) in composed.iter_mut().enumerate() {
             let mut plain = Vec::new();
             while let Some((_, word)) = between.next_if(|(before, _)| *before <= number) {
-                plain.push(ParsedWord::plain(word.insts, (word.at, word.chain)));
+                plain.push(ParsedWord::between(word));
             }
             if !plain.is_empty() {
                 items.push(ChainWords::plain(plain));
@@ -207,9 +226,7 @@ impl Assembler<'_> {
             let behind = own.composer.block.behind;
             items.push(ChainWords::block(words, behind, own.ends_apart()));
         }
-        let plain: Vec<ParsedWord> = between
-            .map(|(_, word)| ParsedWord::plain(word.insts, (word.at, word.chain)))
-            .collect();
+        let plain: Vec<ParsedWord> = between.map(|(_, word)| ParsedWord::between(word)).collect();
         if !plain.is_empty() {
             items.push(ChainWords::plain(plain));
         }
@@ -286,18 +303,21 @@ impl Assembler<'_> {
     fn compose_chain<'b>(
         &self,
         blocks: &'b mut [LinearBlock],
-        rows: &'b [Vec<ChosenRow>],
+        (rows, free): (&'b [Vec<ChosenRow>], Vec<BlockRegisters>),
+        common: BlockRegisters,
         machine: &'b Machine,
-        mut free: BlockRegisters,
     ) -> Result<Vec<ComposedBlock<'b>>, PlacedFail>
     where
         Self: 'b,
     {
-        let held = hold_constants(blocks, &mut free);
+        let held = hold_constants(blocks, common);
+        let constants = held.iter().map(|own| Register::Quad(own.quad).regs());
+        let constants = constants.fold(RegSet::EMPTY, |set, regs| set | regs);
         let mut composed: Vec<ComposedBlock<'b>> = Vec::with_capacity(blocks.len());
         let mut wanted: Vec<ReceivedValue> = Vec::new();
         let mut next = RegSet::EMPTY;
-        for ((number, block), rows) in blocks.iter_mut().enumerate().zip(rows).rev() {
+        let parts = blocks.iter_mut().zip(rows).zip(free);
+        for (number, ((block, rows), free)) in parts.enumerate().rev() {
             let at = block.at;
             for own in wanted.iter().filter(|own| own.block == number) {
                 let (register, value) = (own.register, own.value);
@@ -311,7 +331,7 @@ impl Assembler<'_> {
             // Values for later blocks stay where they are.
             let kept = wanted.iter().map(|own| own.register.regs());
             let kept = kept.fold(RegSet::EMPTY, |set, regs| set | regs);
-            let all = free.without(kept);
+            let all = free.without(kept | constants);
             // Registers of its own let a block overlap the next one; a loop needs as many as it can get.
             let apart = match block.count {
                 BlockCount::Once => all.without(next),
@@ -360,8 +380,11 @@ impl SharedConstant {
     }
 }
 
-/// Takes registers for the constants that several blocks use.
-fn hold_constants(blocks: &[LinearBlock], free: &mut BlockRegisters) -> Vec<SharedConstant> {
+/// Most constants that have a register in several blocks: all blocks of the chain have that many registers less.
+const MOST_SHARED: usize = 8;
+
+/// Takes registers for constants that several blocks use, of those that are free in all of them.
+fn hold_constants(blocks: &[LinearBlock], mut free: BlockRegisters) -> Vec<SharedConstant> {
     let mut found: Vec<([u32; 4], usize, usize)> = Vec::new();
     // A block without iterations loads nothing.
     let carried_out = |block: &&LinearBlock| block.count != BlockCount::Known(0);
@@ -375,6 +398,7 @@ fn hold_constants(blocks: &[LinearBlock], free: &mut BlockRegisters) -> Vec<Shar
         }
     }
     let shared = found.into_iter().filter(|(_, first, last)| first < last);
+    let shared = shared.take(MOST_SHARED);
     let shared = shared.filter_map(|(words, first, _)| {
         let quad = free.take_quad()?;
         Some(SharedConstant { words, quad, first })

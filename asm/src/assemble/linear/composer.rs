@@ -80,7 +80,8 @@ impl Assembler<'_> {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
         let rows = self.check_block(&mut block)?;
-        let free = self.find_free_registers(&[], [&block], machine.cp2.registers);
+        let blocks = std::slice::from_ref(&block);
+        let free = self.find_free_registers(&block.free, (&[], blocks), machine.cp2.registers);
         let composer = Composer::new(self, machine, (&block, &rows), (free, 0), context.chain);
         let composed = composer.compose(self)?;
         let words = composed.words.clone();

@@ -141,7 +141,11 @@ fn value_of_chain(
         Some((name, block, value))
     });
     let Some((name, block, value)) = found else {
-        return Ok(None);
+        let refused = p.attempt(|p| {
+            let name = p.value_name("a value").ok()?;
+            open.refuse_value(&name.text, name.at)
+        });
+        return refused.map_or(Ok(None), Err);
     };
     if name.half.is_some() || name.distance.is_some() {
         let problem = Problem::Expected {

@@ -60,6 +60,8 @@ enum Part {
         region: Region,
         /// The words as they were written, each with its item.
         words: Vec<(ParsedWord, usize)>,
+        /// True if operations have been moved into the region or out of it.
+        moved: bool,
     },
     /// A hardware loop with the word that begins it, or a branch, of an item.
     Fixed { words: Vec<ParsedWord>, item: usize },
@@ -93,6 +95,7 @@ fn cut(items: &[ChainWords], cp2: &Cp2) -> Vec<Part> {
     let new = || Part::Region {
         region: Region::new(behind.clone()),
         words: Vec::new(),
+        moved: false,
     };
     let mut parts = vec![new()];
     for (item, own) in items.iter().enumerate() {
@@ -103,7 +106,7 @@ fn cut(items: &[ChainWords], cp2: &Cp2) -> Vec<Part> {
             } else if word.opens || word.target.is_some() {
                 let words = vec![word.clone()];
                 parts.push(Part::Fixed { words, item });
-            } else if let Some(Part::Region { region, words }) = parts.last_mut() {
+            } else if let Some(Part::Region { region, words, .. }) = parts.last_mut() {
                 region.push_word(word, (item, cycle), cp2);
                 words.push((word.clone(), item));
                 cycle += 1;
@@ -149,6 +152,9 @@ fn issue(word: &ParsedWord, state: &mut IssueState, cp2: &Cp2) {
     }
 }
 
+/// Most operations of a region that are tried before the loop before it.
+const MOST_MOVES: usize = 64;
+
 /// Moves operations over the loop before them where that takes no cycle more: what sets a block up goes where slots
 /// are free.
 fn hoist(parts: &mut [Part], machine: &Machine) {
@@ -161,8 +167,18 @@ fn hoist(parts: &mut [Part], machine: &Machine) {
             continue;
         }
         let next = list_next(Some(over), cp2);
-        let (Part::Region { region: above, .. }, Part::Region { region: below, .. }) =
-            (above, below)
+        let (
+            Part::Region {
+                region: above,
+                moved: into,
+                ..
+            },
+            Part::Region {
+                region: below,
+                moved: out,
+                ..
+            },
+        ) = (above, below)
         else {
             continue;
         };
@@ -175,17 +191,19 @@ fn hoist(parts: &mut [Part], machine: &Machine) {
         let (Some(mut best), Some(_)) = (above.schedule(&around), below.schedule(&around)) else {
             continue;
         };
-        let mut index = 0;
-        while let Some(own) = below.operations.get(index) {
+        let (mut index, mut tries) = (0, 0);
+        while let Some(own) = below.operations.get(index).filter(|_| tries < MOST_MOVES) {
             let earlier = below.operations.iter().take(index);
             let loop_words = next.iter().map(|(_, timing)| timing);
             let movable = own.leaves_memory()
                 && own.is_apart_from(earlier.map(|own| own.timing()).chain(loop_words));
             if movable {
+                tries += 1;
                 above.operations.push(own.clone());
                 match above.schedule(&around) {
                     Some(longer) if longer.length <= best.length => {
                         best = longer;
+                        (*into, *out) = (true, true);
                         below.operations.remove(index);
                         continue;
                     }
@@ -213,13 +231,22 @@ pub(super) fn join_words(items: &[ChainWords], machine: &Machine) -> JoinedWords
         let next = parts.get(place + 1);
         let words = match part {
             Part::Fixed { words, item } => words.iter().map(|word| (word.clone(), *item)).collect(),
-            Part::Region { region, words } => {
+            Part::Region {
+                region,
+                words,
+                moved,
+            } => {
                 let around = Surroundings {
                     cp2,
                     state: &state,
                     next: &list_next(next, cp2),
                 };
-                let mut joined_region = join_region(region, words, &around);
+                let written = WrittenRegion {
+                    words,
+                    moved: *moved,
+                    items,
+                };
+                let mut joined_region = join_region(region, &written, &around);
                 if let Some((item, overlap)) = joined_region.overlap
                     && let Some(own) = joined.overlaps.get_mut(item)
                 {
@@ -252,31 +279,48 @@ struct JoinedRegion {
     overlap: Option<(usize, ChainOverlap)>,
 }
 
+/// The words of a region as they were written.
+struct WrittenRegion<'a> {
+    /// The words, each with its item.
+    words: &'a [(ParsedWord, usize)],
+    /// True if operations have been moved into the region or out of it.
+    moved: bool,
+    items: &'a [ChainWords],
+}
+
+impl WrittenRegion<'_> {
+    /// Returns the last block of the region, if another one ends in it.
+    fn find_overlapping(&self) -> Option<usize> {
+        let is_block = |item: &usize| self.items.get(*item).is_some_and(|own| own.is_block);
+        let blocks = || self.words.iter().map(|(_, item)| *item).filter(is_block);
+        let last = blocks().max();
+        last.filter(|_| blocks().min() != last)
+    }
+}
+
 /// Joins the words of a region.
 fn join_region(
     region: &Region,
-    written: &[(ParsedWord, usize)],
+    written: &WrittenRegion<'_>,
     around: &Surroundings<'_>,
 ) -> JoinedRegion {
     let unchanged = || JoinedRegion {
-        words: written.to_vec(),
+        words: written.words.to_vec(),
         overlap: None,
     };
-    let operations = written.iter().map(|(word, _)| word.insts.len());
-    let same = operations.sum::<usize>() == region.operations.len();
-    let items = || region.operations.iter().map(|own| own.item);
-    let last = items().max();
-    if same && items().min() == last {
+    let items = || written.words.iter().map(|(_, item)| item);
+    if !written.moved && items().min() == items().max() {
         return unchanged();
     }
     let Some(schedule) = region.schedule(around) else {
         return unchanged();
     };
-    let in_order = region.count_in_order(written.iter().map(|(word, _)| word), around);
-    if same && in_order < schedule.length {
+    let words = written.words.iter().map(|(word, _)| word);
+    let in_order = region.count_in_order(words, around);
+    if !written.moved && in_order < schedule.length {
         return unchanged();
     }
-    let overlap = last.filter(|_| items().min() != last).map(|item| {
+    let overlap = written.find_overlapping().map(|item| {
         let [memory, registers] = region.count_prevented(around, schedule.length);
         let cycles = in_order.saturating_sub(schedule.length);
         let overlap = ChainOverlap {

@@ -101,17 +101,18 @@ impl Assembler<'_> {
                 read_initial_values(&mut p, block, (&self.names, open))?;
             }
             ".behind" => {
-                let Some(_) = &self.open_chain else {
+                let open = self.open_chain.as_ref();
+                if !open.is_some_and(|open| open.has_block()) {
                     let what = "`.behind`".to_owned();
                     let why = "it says how a block overlaps the block before it in a chain";
                     return Err(Fail::new(Problem::Misplaced { what, why }, at));
-                };
+                }
                 let (iterations, at) = p.constant_int("a number of iterations")?;
-                let iterations = u64::try_from(iterations).map_err(|_| {
+                let number = u32::try_from(iterations).map_err(|_| {
                     let range = (0, i64::from(u32::MAX));
                     out_of_range("the number of iterations", iterations, range, at)
                 })?;
-                block.behind = Some(iterations);
+                block.behind = Some(number.into());
             }
             ".after" => read_final_values(&mut p, block, &self.names)?,
             ".interval" => {

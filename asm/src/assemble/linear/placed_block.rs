@@ -37,6 +37,8 @@ struct PlacedWord {
     looped: bool,
     /// Symbol that it branches to.
     target: Option<Rc<str>>,
+    /// Warnings that its line allows.
+    allowed: AllowedWarnings,
 }
 
 /// The state of the machine before a word: what is pending, and the time.
@@ -207,6 +209,7 @@ impl PlacedBlock {
             if let Some(last) = placed.words.last_mut() {
                 last.target.clone_from(&own.target);
                 last.closes = own.closes;
+                last.allowed = own.allowed;
             }
         }
         placed.end = IssueState {
@@ -232,6 +235,7 @@ impl PlacedBlock {
             closes: false,
             looped,
             target: None,
+            allowed: AllowedWarnings::default(),
         });
     }
 
@@ -267,7 +271,7 @@ impl PlacedBlock {
     pub(in crate::assemble) fn list_written(&self) -> RegSet {
         let insts = self.words.iter().flat_map(|word| &word.insts);
         insts
-            .filter(|own| own.scheduled)
+            .filter(|own| own.scheduled.is_some())
             .fold(RegSet::EMPTY, |set, own| {
                 set | own.inst.writes() | own.inst.address_write()
             })
@@ -305,7 +309,7 @@ impl Assembler<'_> {
                 insts: word.insts,
                 at,
                 chain,
-                allowed: AllowedWarnings::default(),
+                allowed: word.allowed,
                 block_end: None,
             });
             if word.opens {

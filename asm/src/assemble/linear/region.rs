@@ -4,13 +4,15 @@ use super::block_words::{AccessIteration, ParsedWord};
 use super::placed_block::IssueState;
 use crate::assemble::select::Selected;
 use crate::diag::Chain;
-use crate::isa::{Inst, Slot, Word};
-use crate::issue::WordTiming;
+use crate::isa::{Inst, Op, Slot, Word};
+use crate::issue::{REGISTERS, WordTiming};
 use crate::source::Span;
+use crate::syntax::AllowedWarnings;
 use cp2_machine::{Class, ClassMap, Cp2};
+use std::collections::BTreeSet;
 
 /// Most operations of a region that are scheduled: longer ones stay as they are written.
-const MOST_OPERATIONS: usize = 1024;
+const MOST_OPERATIONS: usize = 4096;
 
 /// The way in which an operation uses local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +33,8 @@ pub(super) struct RegionOperation {
     timing: WordTiming,
     memory: Option<MemoryUse>,
     iteration: Option<AccessIteration>,
+    /// Warnings that its line allows.
+    allowed: AllowedWarnings,
     /// Number of its word among those of its own item in the region.
     cycle: usize,
 }
@@ -159,7 +163,10 @@ impl Region {
         cp2: &Cp2,
     ) {
         let first = self.operations.len();
-        for inst in &word.insts {
+        let operations = word.insts.iter();
+        // Words that let time pass are made again where they are needed.
+        let operations = operations.filter(|own| !matches!(own.inst.op, Op::Nop | Op::MemNop));
+        for inst in operations {
             let own = inst.inst;
             let memory = own.has_address().then(|| match own.writes().is_empty() {
                 true => MemoryUse::Store,
@@ -173,6 +180,7 @@ impl Region {
                 timing: time_alone(own, cp2),
                 memory,
                 iteration: word.iteration,
+                allowed: word.allowed,
                 cycle,
             });
         }
@@ -184,30 +192,71 @@ impl Region {
         }
     }
 
-    /// Lists the orders of the operations.
+    /// Lists the orders of the operations: those with the operations that last wrote or read a register, from which all
+    /// others follow, and those of accesses to memory.
     fn list_orders(&self) -> Vec<RegionOrder> {
         let mut orders = Vec::new();
+        // The last operation that writes every register, and those that have read it since.
+        let mut writers: [Option<usize>; REGISTERS] = [None; REGISTERS];
+        let mut readers: Vec<Vec<usize>> = vec![Vec::new(); REGISTERS];
+        let mut accesses: Vec<usize> = Vec::new();
         for (after, later) in self.operations.iter().enumerate() {
-            for (before, own) in self.operations.iter().take(after).enumerate() {
-                let mut add = |cycles, rule| {
+            let (reads, writes) = (later.timing.reads(), later.timing.written());
+            let mut before: Vec<usize> = Vec::new();
+            for register in (reads | writes).iter() {
+                before.extend(writers.get(usize::from(register.0)).copied().flatten());
+            }
+            for register in writes.iter() {
+                before.extend(readers.get(usize::from(register.0)).into_iter().flatten());
+            }
+            before.sort_unstable();
+            before.dedup();
+            for before in before {
+                let own = self.operations.get(before).map(|own| &own.timing);
+                if let Some((own, cycles)) =
+                    own.zip(own.and_then(|own| own.distance_to(&later.timing)))
+                {
+                    let rule = match later.timing.reads_of(own) {
+                        true => OrderRule::Value,
+                        false => OrderRule::Reuse,
+                    };
                     orders.push(RegionOrder {
                         before,
                         after,
                         cycles,
                         rule,
                     });
-                };
-                if let Some(cycles) = own.timing.distance_to(&later.timing) {
-                    let rule = match later.timing.reads_of(&own.timing) {
-                        true => OrderRule::Value,
-                        false => OrderRule::Reuse,
-                    };
-                    add(cycles, rule);
-                }
-                if self.meet_in_memory(own, later) {
-                    add(1, OrderRule::Memory);
                 }
             }
+            for register in reads.iter() {
+                if let Some(own) = readers.get_mut(usize::from(register.0)) {
+                    own.push(after);
+                }
+            }
+            for register in writes.iter() {
+                if let (Some(writer), Some(readers)) = (
+                    writers.get_mut(usize::from(register.0)),
+                    readers.get_mut(usize::from(register.0)),
+                ) {
+                    *writer = Some(after);
+                    readers.clear();
+                }
+            }
+            if later.memory.is_none() {
+                continue;
+            }
+            for &before in &accesses {
+                let own = self.operations.get(before);
+                if own.is_some_and(|own| self.meet_in_memory(own, later)) {
+                    orders.push(RegionOrder {
+                        before,
+                        after,
+                        cycles: 1,
+                        rule: OrderRule::Memory,
+                    });
+                }
+            }
+            accesses.push(after);
         }
         orders
     }
@@ -312,11 +361,14 @@ impl Region {
                         false => word.insts.push(own.inst.clone()),
                     }
                     word.constant |= constant;
+                    word.allowed.stall |= own.allowed.stall;
+                    word.allowed.register |= own.allowed.register;
                     *item = own.item.min(*item);
                 }
                 None => {
                     let mut word = ParsedWord::plain(vec![own.inst.clone()], own.place);
                     word.constant = constant;
+                    word.allowed = own.allowed;
                     words.push((word, own.item));
                 }
             }
@@ -329,8 +381,10 @@ impl Region {
 /// A region as it is searched.
 struct RegionSearch<'a> {
     region: &'a Region,
-    /// Orders by the operation that comes after.
-    before: Vec<Vec<(usize, u64)>>,
+    /// Orders by the operation that comes before: the later one, and the cycles between them.
+    after: Vec<Vec<(usize, u64)>>,
+    /// Number of orders by the operation that comes after.
+    waits: Vec<usize>,
     /// First cycle in which every operation may be issued, by what is pending before the region.
     earliest: Vec<u64>,
     /// Cycles from every operation to the end of the region, at least.
@@ -340,13 +394,13 @@ struct RegionSearch<'a> {
 impl<'a> RegionSearch<'a> {
     fn new(region: &'a Region, orders: Vec<RegionOrder>, around: &Surroundings<'_>) -> Self {
         let count = region.operations.len();
-        let mut before = vec![Vec::new(); count];
+        let mut waits = vec![0; count];
         let mut after = vec![Vec::new(); count];
         for order in orders {
-            if let Some(own) = before.get_mut(order.after) {
-                own.push((order.before, order.cycles));
-            }
-            if let Some(own) = after.get_mut(order.before) {
+            if let (Some(waits), Some(own)) =
+                (waits.get_mut(order.after), after.get_mut(order.before))
+            {
+                *waits += 1;
                 own.push((order.after, order.cycles));
             }
         }
@@ -372,14 +426,15 @@ impl<'a> RegionSearch<'a> {
         }
         Self {
             region,
-            before,
+            after,
+            waits,
             earliest,
             height,
         }
     }
 
-    /// Places the operations cycle by cycle: of those that may be issued, the one that is preferred.
-    fn place(&self, preference: Preference) -> RegionSchedule {
+    /// Returns the operations in the order in which they are preferred.
+    fn rank(&self, preference: Preference) -> Vec<usize> {
         let operations = &self.region.operations;
         let mut ranked: Vec<usize> = (0..operations.len()).collect();
         ranked.sort_by_key(|&index| {
@@ -394,16 +449,40 @@ impl<'a> RegionSearch<'a> {
                 Preference::ItemByItem => (item as u64, cycle as u64, 0, index),
             }
         });
-        let mut placed: Vec<Option<u64>> = vec![None; operations.len()];
+        ranked
+    }
+
+    /// Places the operations cycle by cycle: of those that may be issued, the one that is preferred.
+    fn place(&self, preference: Preference) -> RegionSchedule {
+        let operations = &self.region.operations;
+        let mut rank = vec![0; operations.len()];
+        for (place, index) in self.rank(preference).into_iter().enumerate() {
+            if let Some(own) = rank.get_mut(index) {
+                *own = place;
+            }
+        }
+        let (mut waits, mut ready_at) = (self.waits.clone(), self.earliest.clone());
+        let rank_of = |index: usize| rank.get(index).copied().unwrap_or(0);
+        // Operations whose predecessors are placed, the preferred one first.
+        let mut ready: BTreeSet<(usize, usize)> = (0..operations.len())
+            .filter(|&index| waits.get(index) == Some(&0))
+            .map(|index| (rank_of(index), index))
+            .collect();
+        let mut cycles = vec![0; operations.len()];
         let mut busy: ClassMap<u64> = ClassMap::default();
         let (mut now, mut length) = (0, 0);
-        while !ranked.is_empty() {
+        while !ready.is_empty() {
             let mut taken: Vec<Slot> = Vec::with_capacity(2);
-            while let Some(position) = ranked
-                .iter()
-                .position(|&index| self.may_issue(index, now, (&placed, &busy, &taken)))
-            {
-                let index = ranked.remove(position);
+            loop {
+                let issues = |&&(_, index): &&(usize, usize)| {
+                    let own = operations.get(index);
+                    let passed = ready_at.get(index).is_some_and(|&at| at <= now);
+                    passed && own.is_some_and(|own| own.may_issue(now, &busy, &taken))
+                };
+                let Some(&(place, index)) = ready.iter().find(issues) else {
+                    break;
+                };
+                ready.remove(&(place, index));
                 let Some(own) = operations.get(index) else {
                     continue;
                 };
@@ -411,37 +490,31 @@ impl<'a> RegionSearch<'a> {
                 for (class, cycles) in own.timing.units() {
                     busy[class] = now + cycles;
                 }
-                if let Some(entry) = placed.get_mut(index) {
-                    *entry = Some(now);
+                if let Some(entry) = cycles.get_mut(index) {
+                    *entry = now;
                 }
                 length = length.max(now + self.height.get(index).copied().unwrap_or(1));
+                for &(later, cycles) in self.after.get(index).into_iter().flatten() {
+                    if let (Some(waits), Some(at)) = (waits.get_mut(later), ready_at.get_mut(later))
+                    {
+                        *at = now.saturating_add(cycles).max(*at);
+                        *waits -= 1;
+                        if *waits == 0 {
+                            ready.insert((rank_of(later), later));
+                        }
+                    }
+                }
             }
             now += 1;
         }
-        RegionSchedule {
-            cycles: placed.into_iter().map(Option::unwrap_or_default).collect(),
-            length,
-        }
+        RegionSchedule { cycles, length }
     }
+}
 
-    /// Returns true if an operation can be issued in a cycle.
-    fn may_issue(
-        &self,
-        index: usize,
-        now: u64,
-        (placed, busy, taken): (&[Option<u64>], &ClassMap<u64>, &[Slot]),
-    ) -> bool {
-        let Some(own) = self.region.operations.get(index) else {
-            return false;
-        };
+impl RegionOperation {
+    /// Returns true if the operation finds its slot and its unit free in a cycle.
+    fn may_issue(&self, now: u64, busy: &ClassMap<u64>, taken: &[Slot]) -> bool {
         let free = |(class, _): (Class, u64)| busy[class] <= now;
-        let passed = |&(before, cycles): &(usize, u64)| {
-            let at = placed.get(before).copied().flatten();
-            at.is_some_and(|at| at + cycles <= now)
-        };
-        !taken.contains(&own.inst.inst.row().slot())
-            && self.earliest.get(index).is_some_and(|&at| at <= now)
-            && own.timing.units().all(free)
-            && self.before.get(index).into_iter().flatten().all(passed)
+        !taken.contains(&self.inst.inst.row().slot()) && self.timing.units().all(free)
     }
 }
