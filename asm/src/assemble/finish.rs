@@ -183,7 +183,7 @@ impl Assembler<'_> {
             return;
         }
         let blocks = std::mem::take(&mut self.block_writes);
-        // What a block computes it reads itself, whether or not a loop before had a turn.
+        // A block reads what it has computed itself, whether or not a loop before had a turn.
         let own_reads = |pending: &PendingWord| {
             let insts = pending.insts.iter();
             let reads = insts.filter_map(|own| {

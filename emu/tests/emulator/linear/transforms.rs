@@ -2,10 +2,9 @@
 
 use super::draw::Random;
 use super::{assembled_with, run};
-use cp2_asm::Value;
+use cp2_asm::{Value, cis};
 use cp2_emu::{Cause, Engine};
 use cp2_machine::Machine;
-use std::f64::consts::TAU;
 use std::sync::Arc;
 
 /// Passes of transforms: the radix of each, for every length.
@@ -26,11 +25,8 @@ type Complex = (f64, f64);
 /// Returns the transform of numbers by its definition.
 fn transform(x: &[Complex], inverse: bool) -> Vec<Complex> {
     let n = x.len();
-    let sign = if inverse { 1.0 } else { -1.0 };
-    let factors: Vec<Complex> = (0..n)
-        .map(|k| (sign * TAU * k as f64 / n as f64).sin_cos())
-        .map(|(sin, cos)| (cos, sin))
-        .collect();
+    let sign = if inverse { 1 } else { -1 };
+    let factors: Vec<Complex> = (0..n as i64).map(|k| cis(sign * k, n as i64)).collect();
     (0..n)
         .map(|k| {
             x.iter().enumerate().fold((0.0, 0.0), |sum, (i, x)| {
