@@ -6,7 +6,6 @@
 //!
 //! A test fails if a kernel is not in [`all`], and so does one if the model does not explain the measured
 //! cycles of a kernel.
-//! measured cycles the model does not explain.
 
 mod entry;
 mod prepared;

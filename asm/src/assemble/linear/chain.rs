@@ -5,7 +5,7 @@ use super::composer::{ComposedBlock, Composer, ReceivedValue};
 use super::joined_words::{ChainWords, join_words};
 use super::placed_block::{IssueState, PlacedBlock};
 use crate::assemble::select::Selected;
-use crate::assemble::state::{Assembler, Context, PendingWord, Section};
+use crate::assemble::state::{Assembler, Context, PendingWord};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Op, RegSet};
 use crate::linear::{
@@ -91,11 +91,7 @@ impl Assembler<'_> {
         arguments: &[Token<'_>],
         context: &Context<'_>,
     ) -> Result<(), Fail> {
-        if self.section != Section::Program {
-            let what = "a chain".to_owned();
-            let section = "the DMEM section";
-            return Err(Fail::new(Problem::WrongSection { what, section }, at));
-        }
+        self.refuse_in_dmem("a chain", at)?;
         Parser::new(arguments, &self.names, context.scope).end()?;
         if let Some(open) = &self.open_chain {
             let what = "`.chain`".to_owned();

@@ -161,6 +161,16 @@ impl Assembler<'_> {
         Ok(true)
     }
 
+    /// Refuses what belongs to the program while the DMEM section is written.
+    pub(super) fn refuse_in_dmem(&self, what: &str, at: Span) -> Result<(), Fail> {
+        if self.section == Section::Program {
+            return Ok(());
+        }
+        let what = what.to_owned();
+        let section = "the DMEM section";
+        Err(Fail::new(Problem::WrongSection { what, section }, at))
+    }
+
     /// Begins a block: `.linear name, count`.
     fn begin_block(
         &mut self,
@@ -168,11 +178,7 @@ impl Assembler<'_> {
         arguments: &[Token<'_>],
         context: &Context<'_>,
     ) -> Result<(), Fail> {
-        if self.section != Section::Program {
-            let what = "a linear block".to_owned();
-            let section = "the DMEM section";
-            return Err(Fail::new(Problem::WrongSection { what, section }, at));
-        }
+        self.refuse_in_dmem("a linear block", at)?;
         let mut p = Parser::new(arguments, &self.names, context.scope);
         let name = p.name("the name of the block")?;
         let count = match p.eat(",") {
