@@ -109,6 +109,8 @@ pub(crate) struct Structure {
     pub(crate) errors: Vec<StructureError>,
     /// Word address of every loop, and how many loops are open there, itself included.
     pub(crate) depths: Vec<(usize, usize)>,
+    /// Word address of every loop, and of its last word.
+    pub(crate) loops: Vec<(usize, usize)>,
 }
 
 impl Structure {
@@ -172,5 +174,6 @@ impl Structure {
         }
         open.push((pc, end));
         self.depths.push((pc, open.len()));
+        self.loops.push((pc, end));
     }
 }

@@ -195,6 +195,7 @@ impl Assembler<'_> {
     /// Carries out `}`: the latest word ends the innermost loop block.
     fn close(&mut self, at: Span) -> Result<(), Fail> {
         self.names.note();
+        self.place_pool_in_loop(at)?;
         let Some((opener, opened_at, _)) = self.blocks.pop() else {
             return Err(Fail::new(
                 Problem::Unopened {

@@ -19,4 +19,4 @@ mod scheduled_block;
 
 pub(super) use block_registers::BlockWrites;
 pub(super) use chain::OpenChain;
-pub(super) use placed_block::{BlockConstants, PlacedBlock};
+pub(super) use placed_block::{BlockConstants, PooledWords};

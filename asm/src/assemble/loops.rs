@@ -11,6 +11,20 @@ pub(super) fn check(asm: &mut Assembler<'_>, words: &[Option<Word>]) {
     for error in found.errors {
         report(asm, &error);
     }
+    for (name, from, to) in std::mem::take(&mut asm.pooled) {
+        let left = |&&(pc, end): &&(usize, usize)| {
+            (pc + 1..=end).contains(&from) && !(pc + 1..=end).contains(&to)
+        };
+        if let Some(&(pc, _)) = found.loops.iter().find(left) {
+            let (at, chain) = asm.place_of(pc);
+            let problem = Problem::LoopLeft {
+                name: name.to_string(),
+            };
+            let fail = Fail::new(problem, at);
+            let block = asm.place_of(from).0;
+            asm.error(fail.related(block, "the block is here"), chain);
+        }
+    }
     let Some(m) = asm.options.machine else { return };
     let most = m.cp2.loop_depth;
     for (pc, depth) in found.depths.into_iter().filter(|&(_, depth)| depth > most) {

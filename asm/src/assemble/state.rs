@@ -2,7 +2,7 @@
 
 use super::arguments::{Argument, Arguments};
 use super::limits;
-use super::linear::{BlockConstants, BlockWrites, OpenChain, PlacedBlock};
+use super::linear::{BlockConstants, BlockWrites, OpenChain, PooledWords};
 use super::select::Selected;
 use super::symbols::Table;
 use super::{Options, include::Loaded};
@@ -116,8 +116,10 @@ pub(super) struct Assembler<'a> {
     pub(super) open_chain: Option<Box<OpenChain>>,
     /// Tables of the constants of linear blocks.
     pub(super) tables: Vec<BlockConstants>,
-    /// Loops that stand behind the program, with the symbols of their addresses.
-    pub(super) pool: Vec<(Rc<str>, PlacedBlock)>,
+    /// Words of linear blocks that wait for a place behind the loop around them, or behind the program.
+    pub(super) pool: Vec<PooledWords>,
+    /// Names of linear blocks with the word before which they branch to pooled words, and the first of these.
+    pub(super) pooled: Vec<(Rc<str>, usize, usize)>,
     /// Registers that the linear blocks write.
     pub(super) block_writes: Vec<BlockWrites>,
     /// Reports of the linear blocks.
@@ -156,6 +158,7 @@ impl<'a> Assembler<'a> {
             open_chain: None,
             tables: Vec::new(),
             pool: Vec::new(),
+            pooled: Vec::new(),
             block_writes: Vec::new(),
             reports: Vec::new(),
             scheduled_end: None,

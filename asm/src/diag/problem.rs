@@ -150,6 +150,10 @@ pub enum Problem {
     LoopShared,
     #[error("this loop ends at word {end}, after the loop around it, which ends at word {outer}")]
     LoopOverlap { end: usize, outer: usize },
+    #[error(
+        "words of the linear block `{name}` lie outside this loop, which a branch to them would leave"
+    )]
+    LoopLeft { name: String },
     #[error("a loop's body is {words} words, not in 1..{most}")]
     LoopLength { words: i64, most: i64 },
     #[error("{depth} nested loops; machine {machine} allows {most}")]
@@ -311,6 +315,7 @@ impl Problem {
             Self::LoopLast { .. } => "loop-last",
             Self::LoopShared => "loop-shared-end",
             Self::LoopOverlap { .. } => "loop-overlap",
+            Self::LoopLeft { .. } => "loop-left",
             Self::LoopLength { .. } => "loop-length",
             Self::LoopDepth { .. } => "loop-depth",
             Self::UnknownValue { .. } => "unknown-value",
@@ -444,6 +449,9 @@ impl Problem {
                 one("end the inner loop one word earlier, or add a `nop` behind it")
             }
             Self::LoopOverlap { .. } => one("a loop must lie entirely within the loop around it"),
+            Self::LoopLeft { .. } => one(
+                "write the loop as `loop count { .. }`, or promise the count by `at least` and `multiple of`",
+            ),
             Self::RunsOff { .. } => one("end the kernel with `stop`"),
             Self::WrongSection { .. } => one("`.dmem` and `.program` switch the section"),
             Self::WrittenTwice { .. } => one(

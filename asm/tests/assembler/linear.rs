@@ -118,6 +118,8 @@ fn iterations_beyond_the_count_order_nothing() {
 #[test]
 fn passes_of_a_transform_overlap() {
     let text = include_str!("linear/fft.s");
+    let passes = include_str!("../../../kernels/src/fft/stockham.s");
+    let include = |_: &str, _: &str| Ok(Source::new("stockham.s", passes));
     let lengths = [
         (128, [4, 4, 8, 0], [60, 84]),
         (256, [4, 8, 8, 0], [58, 80]),
@@ -135,6 +137,7 @@ fn passes_of_a_transform_overlap() {
                 defines: names
                     .map(|(name, value)| (name.to_owned(), Value::Int(value)))
                     .collect(),
+                include: Some(&include),
                 ..Options::default()
             };
             let assembly = match assemble(&Source::new("fft.s", text), &options) {

@@ -5,6 +5,7 @@
 mod block;
 mod chains;
 mod draw;
+mod loops;
 mod transforms;
 mod write;
 

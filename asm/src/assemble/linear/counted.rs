@@ -141,7 +141,7 @@ impl<'a> Composer<'a> {
             report.words += plain.words() as u64;
             report.cycles = self.count_plain(&placed, &plain, &few, outside);
             self.written |= plain.list_written();
-            asm.pool.push((few, plain));
+            asm.pool_words(&self.block.name, few, plain);
         }
         let shape = (copies, placed.loop_words());
         let path = |turns| placed.count_cycles(turns);
@@ -190,7 +190,7 @@ impl<'a> Composer<'a> {
         asm.define_here(behind);
         for (remainder, (piece, _)) in (1..).zip(passed) {
             self.written |= piece.list_written();
-            asm.pool.push((self.rest_label(remainder), piece));
+            asm.pool_words(&self.block.name, self.rest_label(remainder), piece);
         }
         Ok(report)
     }

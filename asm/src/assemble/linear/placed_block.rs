@@ -1,6 +1,6 @@
 //! Places the words of a linear block so that none waits.
 
-use super::block_words::{ParsedWord, parse_word};
+use super::block_words::{ParsedWord, WordSymbol, parse_word};
 use crate::assemble::select::Selected;
 use crate::assemble::state::{Assembler, Datum, Extent, Format, PendingWord};
 use crate::diag::{Chain, Fail};
@@ -60,6 +60,19 @@ pub(in crate::assemble) struct PlacedBlock {
     end: IssueState,
     loop_setup: u64,
     loop_back: u64,
+}
+
+/// Words that a linear block branches to, which lie apart from it.
+pub(in crate::assemble) struct PooledWords {
+    /// Name of the block.
+    block: Rc<str>,
+    /// A word of the block.
+    from: usize,
+    /// Number of loops around the block.
+    depth: usize,
+    /// Symbol of their address.
+    label: Rc<str>,
+    placed: PlacedBlock,
 }
 
 /// Cycles that pass before the words that begin hardware loops.
@@ -326,10 +339,20 @@ impl Assembler<'_> {
 
     /// Appends a word that does nothing.
     pub(in crate::assemble) fn append_nop(&mut self, at: Span) -> Result<(), Fail> {
+        self.append_word("nop", at, None)
+    }
+
+    /// Appends a word that is given as text, with a symbol in place of a number.
+    fn append_word(
+        &mut self,
+        text: &str,
+        at: Span,
+        symbol: Option<WordSymbol>,
+    ) -> Result<(), Fail> {
         if self.is_program_full(at, Chain::default()) {
             return Ok(());
         }
-        let insts = parse_word(self, "nop", (at, Chain::default()), None)?;
+        let insts = parse_word(self, text, (at, Chain::default()), symbol)?;
         self.words.push(PendingWord {
             insts,
             at,
@@ -346,12 +369,47 @@ impl Assembler<'_> {
         self.names.define_hidden(label, SymbolKind::Program, pc);
     }
 
-    /// Appends the loops for few iterations behind the program.
+    /// Keeps words that a block of this name branches to, until there is a place for them.
+    pub(super) fn pool_words(&mut self, name: &str, label: Rc<str>, placed: PlacedBlock) {
+        self.pool.push(PooledWords {
+            block: name.into(),
+            from: self.words.len(),
+            depth: self.blocks.len(),
+            label,
+            placed,
+        });
+    }
+
+    /// Appends pooled words behind the program.
     pub(in crate::assemble) fn place_pool(&mut self) {
-        for (label, placed) in std::mem::take(&mut self.pool) {
-            self.define_here(label);
-            self.append_block(placed);
+        for own in std::mem::take(&mut self.pool) {
+            self.place_pooled(own);
         }
+    }
+
+    fn place_pooled(&mut self, own: PooledWords) {
+        self.pooled.push((own.block, own.from, self.words.len()));
+        self.define_here(own.label);
+        self.append_block(own.placed);
+    }
+
+    /// Appends the pooled words of the innermost loop to its body: a branch out of the body would leave the loop. The
+    /// loop's own words pass them by a jump.
+    pub(in crate::assemble) fn place_pool_in_loop(&mut self, at: Span) -> Result<(), Fail> {
+        let depth = self.blocks.len();
+        let all = std::mem::take(&mut self.pool).into_iter();
+        let (own, others): (Vec<_>, Vec<_>) = all.partition(|words| words.depth == depth);
+        self.pool = others;
+        if own.is_empty() {
+            return Ok(());
+        }
+        let past: Rc<str> = format!("past@{}", self.words.len()).into();
+        self.append_word("jmp 0", at, Some(WordSymbol::Target(past.clone())))?;
+        for own in own {
+            self.place_pooled(own);
+        }
+        self.define_here(past);
+        self.append_nop(at)
     }
 
     /// Places the tables of constants behind the data of the source, and defines their addresses.
