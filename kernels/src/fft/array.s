@@ -65,31 +65,29 @@
 .include "stockham.s"
 .include "column_passes.s"
 
+; What the columns leave in registers is of no use to the rows.
+.macro stockham_registers
+    .rept 32, i
+    .free q{i}
+    .endr
+    .rept 7, i
+    .free a{i}, b{i}, l{i}
+    .endr
+    .rept 5, i
+    .free s{i}
+    .endr
+.endm
+
 .macro all_rows op, opn
-    ; The rows' passes use the registers of the ring, and s5 if two passes have radix 8.
-    mov c10, a7
-    movi s0, 7*N
-    movi s3, 8*N
-    movi c1, PIECE/16 - 2
-    movi c4, 8*PIECE - 32
-    movi c5, 8*PIECE - 128
     .if LAST1 == 1 && R3 == 0
     mov a9, a11
     .endif
-    add a12, a8, s0
-    add a13, a9, s0
-    ldq q30, [a14 + (constants - passes)]
-    .if R1 == 4
-    ldq q24, [a14 + (constants - passes) + 16]
-    ldq q25, [a14 + (constants - passes) + 32]
-    .endif
-    transform \op, \opn
-    mov a7, c10
-    addi b7, a15, 16
-    mov l7, c15
-    .if R1 == 8 || R3
-    movi s5, 8
-    .endif
+    movi s2, 8*N
+    movi c3, 8*PIECE
+    movi c0, PIECE/16
+    .chain
+    stockham_passes
+    .endchain
 .endm
 
 .macro rows_and_columns op, opn
@@ -103,9 +101,11 @@
 
 ; Columns of two numbers, from a8 to a9. Every four cycles load a quad of each row, store two results and compute two
 ; butterflies without factors. Step j of four loads quads q{j}, q{4 + j}, computes those of step j - 1 into q{8 + .} and
-; q{12 + .}, and stores results of four steps ago. No word waits for an operand; the pass takes 2 COLUMNS + 18 cycles.
+; q{12 + .}, and stores results of four steps ago. No word waits for an operand; the pass takes 2 COLUMNS + 20 cycles.
 .equ ROW2, 8*COLUMNS
 .macro halves op
+    movi a0, ones
+    ldq q30, [a0]
     movi s0, ROW2
     add a0, a8, s0
     add a1, a9, s0
@@ -185,18 +185,21 @@
     .endif
 .endm
 
+.dmem 0
+    stockham_tables
+    .align 16
+    column_tables
+    .if LAST1 == 2
+    .align 16
+ones:
+    .cis 0, 1
+    .cis 0, 1
+    .endif
+
 .program
 arrays:
-    movi a14, passes
-    movi s8, 64
-    movi s9, 8
     .if INVERSE
     arrays_of bflyc, bflyci
     .else
     arrays_of bfly, bflyn
     .endif
-
-.dmem 0
-    stockham_tables
-    .align 16
-    column_tables

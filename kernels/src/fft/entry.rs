@@ -53,7 +53,6 @@ const KERNELS: [Entry; 7] = [
         sources: &[
             "fft/fft.s",
             "fft/stockham.s",
-            "fft/radix4_iteration.s",
             "fft/radix8_iteration.s",
             "fft/fft4096.s",
             "fft/hooks4096.s",

@@ -1,11 +1,13 @@
-; Stockham's algorithm in DMEM: passes over rows of N = 16 .. 2048 numbers.
+; Stockham's algorithm in DMEM: passes of radix 4 and 8 over rows of N = 16 .. 2048 numbers, as linear blocks.
 ;
-; The including file defines N, INVERSE and R1 .. R4 (see fft.s), includes radix8_iteration.s
-; and radix4_iteration.s, and defines
-;   OTHER     a8 is the input page; the passes alternate between it and a{OTHER}.
-; At `passes`, a14 is set, a12 and a13 are 7 N bytes behind a8 and a{OTHER}, s8 = 64, s9 = 8, c1 is two less than
-; the iterations of a pass, r60 and r61 are 1 and W8; where R1 is 4, r48 .. r51 are W16^0 .. 3 and s3, c4 and
-; c5 are set for radix4_iteration.s.
+; The including file defines N, INVERSE and R1 .. R4 (see fft.s), and
+;   OTHER     a8 is the input page; the passes alternate between it and a{OTHER}
+;   stockham_registers   a macro of the registers that the passes may use besides those that no word before names
+; and writes `stockham_passes` into a chain, where
+;   c0        iterations of a pass: N/16 for each transform; a multiple of LEAST
+;   c3        bytes of all transforms, which lie one behind the other
+;   s2        8 N, the bytes of a transform
+; and `stockham_tables` into its DMEM section.
 ;
 ; Layout. Before a pass, L is the product of the radices done; number t L + k of
 ; a transform is output k of sub-transform t. A pass of radix r reads column
@@ -13,191 +15,225 @@
 ; W^(k m), W = exp(-2 pi i/(r L)), and writes the numbers t r L + m' L + k.
 ; Columns k and k + 1 are neighbours, a quad. After the last pass L = N.
 ;
-; Twiddle factors. The tables are those of the forward transform; the inverse uses butterflies
-; that conjugate them. Each pair of columns k, k+1 of a radix-8 pass has
-; w^2, w^4, w, w W8, each for k and k+1: 64 bytes. w^4 of k is that of the next
-; pair, because the software pipeline loads it early.
-; Step tables: the steps of the read and the write pointer after each of the N/16
-; iterations of a transform. Entry j holds the read step of iteration j + 2 and the
-; write step of iteration j, because of the software pipeline.
+; Bounds. Radix 8 takes 24 butterflies and 22 loads and stores for two columns, radix 4 takes 16 and 16 for four: no pass
+; takes fewer cycles than its butterflies.
 ;
-; Passes of radix 8 overlap: while the last iterations of one are
-; computed and stored, the first ones of the next are loaded. Their numbers have been stored
-; before, except for N = 64 with P = 1, where each pass ends before the next begins.
+; The first pass loads by macro `take` and the last one stores by macro `give`: `take x, place, row` makes the quad x of
+; a row from what is at a place, `give y, place, row` stores a quad of results. So a weight, or a product with a
+; spectrum, joins a pass: the macro may declare pointers of its own.
 
 .equ PASSES, 1 + (R2 != 0) + (R3 != 0) + (R4 != 0)
-.equ L1, 1
-.equ L2, R1
-.equ L3, L2*R2
-.equ L4, L3*max(R3, 1)
-; The first pass of radix 8.
-.equ FIRST8, 1 + (R1 == 4) + (R2 == 4)
-; FUSED is 1 if passes of radix 8 overlap.
-.equ FUSED, N > 64
+; Iterations of a pass are a multiple of this.
+.equ LEAST, min(N/16, 4)
 
-; Constants that radix8_iteration.s expects of pass t. Registers: a{set} loads,
-; a{set + 1} stores, a{set + 2} walks the factors, a{set + 3} the steps.
-.macro pass t, L
-    .equ set{\t}, 4*(\t % 2)
-    .equ row1_{\t}, N
-    .equ row2_{\t}, 2*N
-    .equ row4_{\t}, 4*N
-    .equ out1_{\t}, \L == 1 ? 16 : 8*\L
-    .equ out2_{\t}, 2*(\L == 1 ? 16 : 8*\L)
-    .equ out4_{\t}, 4*(\L == 1 ? 16 : 8*\L)
-    .equ zs{\t}, \L == 1 ? 1 : 2
-    .equ tw{\t}, \L > 1
-    ; Bytes from the start of a page to row 7 and to result 7.
-    .equ xat{\t}, 7*N
-    .equ yat{\t}, 7*(\L == 1 ? 16 : 8*\L)
-    ; Address registers of the page that is read (12, 13: row 7 of 8, OTHER) and of the page that is written.
-    .equ src{\t}, 13 - \t % 2
-    .equ dst{\t}, \t % 2 ? OTHER : 8
-.endm
-    pass 1, L1
-    pass 2, L2
-    pass 3, L3
-    pass 4, L4
-
-; The pass that begins while pass t ends; 0: there is none.
-.macro neighbours t
-    .equ after{\t}, (FUSED && \t < PASSES) ? \t + 1 : 0
-.endm
-    neighbours 1
-    neighbours 2
-    neighbours 3
-    neighbours 4
-
-; Sets the pointers of pass t when no pass before it does.
-.macro pointers8 t
-    ldx2 a{set{\t} + 2}, [a14 + 24*(\t - FIRST8)]
-    ldx2 b{set{\t} + 2}, [a14 + 24*(\t - FIRST8)]
-    ldx2 l{set{\t} + 2}, [a14 + 24*(\t - FIRST8) + 8]
-    mov a{set{\t}}, a{src{\t}}
-    movi a{set{\t} + 1}, yat{\t}
-    add a{set{\t} + 1}, a{set{\t} + 1}, a{dst{\t}}
-.endm
-
-; The hooks of radix8_iteration.s: factors and steps of the passes in the frame, and the
-; pointers of the pass after them, one at a time:
-;   first frame of n     factors and steps of the next pass; write address of n
-;   second frame         read address of the next pass, length of its writes; the loop
-.macro hook8 on, op, d, e, x, y, w, slot, n, c, p
-    .if \slot == 12 && \c && tw{\c}
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q27, [a{set{\c} + 2}]+s8%
-    .elif \slot == 17 && \n && tw{\n}
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q25, [a{set{\n} + 2} - 48]
-    .elif \slot == 18 && \n && tw{\n}
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q24, [a{set{\n} + 2} - 32]
-    .elif \slot == 21 && \n && tw{\n}
-    word \on, \op, \d, \e, \x, \y, \w, ldq, q26, [a{set{\n} + 2} - 16]
-    .elif \slot == 19 && \n && \n != \c && after{\n}
-    word \on, \op, \d, \e, \x, \y, \w, ldx2, a{set{\n + 1} + 2}, [a14 + 24*(\n + 1 - FIRST8)]
-    .elif \slot == 20 && \n && \n != \c && after{\n}
-    word \on, \op, \d, \e, \x, \y, \w, ldx2, b{set{\n + 1} + 2}, [a14 + 24*(\n + 1 - FIRST8)]
-    .elif \slot == 22 && \n && \n != \c && after{\n}
-    word \on, \op, \d, \e, \x, \y, \w, ldx2, l{set{\n + 1} + 2}, [a14 + 24*(\n + 1 - FIRST8) + 8]
-    .elif \slot == 23 && \n && \c && \n != \c
-    \op r{\d}, r{\e}, r{\x}, r{\y}, r{\w} || add a{set{\n} + 1}, a{set{\n} + 1}, a{dst{\n}}
-    .elif \slot == 19 && \n && \n == \c && \c != \p && after{\n}
-    word \on, \op, \d, \e, \x, \y, \w, mov, a{set{\n + 1}}, a{src{\n + 1}}
-    .elif \slot == 20 && \n && \n == \c && \c != \p && after{\n}
-    word \on, \op, \d, \e, \x, \y, \w, movi, a{set{\n + 1} + 1}, yat{\n + 1}
-    .elif \slot == 22 && \n && \n == \c
-    word \on, \op, \d, \e, \x, \y, \w, ldx2, s{set{\n}}, [a{set{\n} + 3}]+s9%
-    .elif \slot == 23 && \n && \n == \c && \c != \p
-    ; The frames of the loop follow.
-    word \on, \op, \d, \e, \x, \y, \w, loop, c1, . + 24
+; Butterflies d = x + y w, e = x - y w, and the same with -i w; i w for the inverse.
+.macro fly d, e, x, y, w
+    .if INVERSE
+    bflyc \d, \e, \x, \y, \w
     .else
-    alone \on, \op, \d, \e, \x, \y, \w, 1
+    bfly \d, \e, \x, \y, \w
+    .endif
+.endm
+.macro flyn d, e, x, y, w
+    .if INVERSE
+    bflyci \d, \e, \x, \y, \w
+    .else
+    bflyn \d, \e, \x, \y, \w
     .endif
 .endm
 
-; Pass t after its first frame, which it shares with the pass `before`;
-; then the first frame of the pass `after`.
-.macro body8 op, opn, t, before
-    ; The second column pair of a transform of 32 is its last.
-    frame8 \op, \opn, \t, \t, \before, [a{set{\t}}]+(N == 32 ? 16 + 7*N : 16), [a{set{\before} + 1}], hook8
-    frame8 \op, \opn, \t, \t, \t, [a{set{\t}}]+s{set{\t}}, [a{set{\t} + 1}]+s{set{\t} + 1}, hook8
-    frame8 \op, \opn, after{\t}, \t, \t, [a{set{\t + 1}}]+16, [a{set{\t} + 1}]+s{set{\t} + 1}, hook8
-    .if after{\t} == 0
-    tail8 \op, \opn, \t
+; Radix 8: level 1 x(m), x(m + 4); level 2 even and odd halves. Level 3 gives the results m', m' + 4.
+.macro levels
+    .rept 4, m
+    fly  a[m], b[m], x[m], x[m + 4], w[4]
+    .endr
+    .rept 2, m
+    fly  p[m], p[m + 2], a[m], a[m + 2], w[2]
+    flyn r[m], r[m + 2], b[m], b[m + 2], w[2]
+    .endr
+.endm
+
+; A pass of radix 8 after L > 1 from a{from} to a{to}. The pointers jump at the end of a transform and after L columns. An
+; iteration loads nothing that is stored within N/128 - 1 iterations of the end of the pass before.
+.macro radix8 from, to, L, take, give
+    .linear pass8_{\L}, c0 at least LEAST multiple of LEAST
+    .pointer in  = a{\from} by table reads round N/2
+    .pointer out = a{\to} by table writes{\L} round N/2
+    .pointer tw  = twiddles{\L} by 64 round 32*\L
+    .apart
+    .behind max(N/128, 1) - 1
+    stockham_registers
+    .rept 8, m
+    \take x[m], [in + m*N], m
+    .endr
+    ldq  w[4], [tw]                 ; w^4, w^2, w, w W8, of both columns each
+    ldq  w[2], [tw + 16]
+    ldq  w[1], [tw + 32]
+    ldq  w[8], [tw + 48]
+    levels
+    fly  y[0], y[4], p[0], p[1], w[1]
+    flyn y[2], y[6], p[2], p[3], w[1]
+    fly  y[1], y[5], r[0], r[1], w[8]
+    flyn y[3], y[7], r[2], r[3], w[8]
+    .rept 8, m
+    \give y[m], [out + 8*\L*m], m
+    .endr
+    .endlinear
+.endm
+
+; The first pass of radix 8: no factors, and the results of a column are four quads.
+.macro radix8_first from, to, take, give
+    .linear pass8_1, c0 at least LEAST multiple of LEAST
+    .const w[4] = complex(1.0, 0.0), w[2] = complex(1.0, 0.0), ONE = complex(1.0, 0.0), EIGHTH = cis(-1, 8)
+    .pointer in  = a{\from} by table reads round N/2
+    .pointer out = a{\to} by 128
+    .apart
+    stockham_registers
+    .rept 8, m
+    \take x[m], [in + m*N], m
+    .endr
+    levels
+    .rept 2, j
+    fly  y[4*j].lo, y[4*j + 2].lo, p[0].{j}, p[1].{j}, ONE.{j}
+    flyn y[4*j + 1].lo, y[4*j + 3].lo, p[2].{j}, p[3].{j}, ONE.{j}
+    fly  y[4*j].hi, y[4*j + 2].hi, r[0].{j}, r[1].{j}, EIGHTH.{j}
+    flyn y[4*j + 1].hi, y[4*j + 3].hi, r[2].{j}, r[3].{j}, EIGHTH.{j}
+    .endr
+    .rept 8, q
+    \give y[q], [out + 16*q], q
+    .endr
+    .endlinear
+.endm
+
+; Radix 4: two quads h of four columns; transforms are innermost, so that one step modulo visits all of them. Pointers
+; begin 16 bytes below their range: the last place would be its end.
+.macro radix4_first from, to, take, give
+    .linear pass4_1, c0 at least LEAST multiple of LEAST
+    .const ONE = complex(1.0, 0.0)
+    .pointer in  = a{\from} - 16 by s2 round c3 - 32
+    .pointer out = a{\to} - 16 by s2 round c3 - 128
+    .apart
+    stockham_registers
+    .rept 2, h
+    .rept 4, m
+    \take x[h][m], [in + 2*N*m + 16*h + 16], m
+    .endr
+    fly  a[h], b[h], x[h][0], x[h][2], ONE
+    fly  c[h], d[h], x[h][1], x[h][3], ONE
+    .rept 2, j                      ; of each column the results 0, 1 and 2, 3 are quads
+    fly  y[h][j][0].lo, y[h][j][1].lo, a[h].{j}, c[h].{j}, ONE.{j}
+    flyn y[h][j][0].hi, y[h][j][1].hi, b[h].{j}, d[h].{j}, ONE.{j}
+    \give y[h][j][0], [out + 64*h + 32*j + 16], 2*j
+    \give y[h][j][1], [out + 64*h + 32*j + 32], 2*j + 1
+    .endr
+    .endr
+    .endlinear
+.endm
+
+; After L = 4: column k has w = W16^k, and w^2 of columns 2, 3 is -i that of 0, 1.
+.macro radix4_second from, to, take, give
+    .linear pass4_4, c0 at least LEAST multiple of LEAST
+    .const W[0] = cis(-0, 16) cis(-1, 16), W[1] = cis(-2, 16) cis(-3, 16), V = cis(-0, 16) cis(-2, 16)
+    .pointer in  = a{\from} - 16 by s2 round c3 - 32
+    .pointer out = a{\to} - 16 by s2 round c3 - 128
+    .apart
+    stockham_registers
+    .rept 2, h
+    .rept 4, m
+    \take x[h][m], [in + 2*N*m + 16*h + 16], m
+    .endr
+    .if h == 0
+    fly  a[h], b[h], x[h][0], x[h][2], V
+    fly  c[h], d[h], x[h][1], x[h][3], V
+    .else
+    flyn a[h], b[h], x[h][0], x[h][2], V
+    flyn c[h], d[h], x[h][1], x[h][3], V
+    .endif
+    fly  y[h][0], y[h][2], a[h], c[h], W[h]
+    flyn y[h][1], y[h][3], b[h], d[h], W[h]
+    .rept 4, m
+    \give y[h][m], [out + 32*m + 16*h + 16], m
+    .endr
+    .endr
+    .endlinear
+.endm
+
+; Pass t of radix r after L results.
+.macro pass_from t, r, L, from, to, take, give
+    .if \r == 4 && \L == 1
+    radix4_first \from, \to, \take, \give
+    .elif \r == 4
+    radix4_second \from, \to, \take, \give
+    .elif \L == 1
+    radix8_first \from, \to, \take, \give
+    .else
+    radix8 \from, \to, \L, \take, \give
     .endif
 .endm
 
-; Pass t when no pass overlaps it from before.
-.macro alone8 op, opn, t
-    pointers8 \t
-    frame8 \op, \opn, \t, 0, 0, [a{set{\t}}]+16, [a0], hook8
-    body8 \op, \opn, \t, 0
+; The macros by which pass t loads and stores, where it is the first or the last.
+.macro pass_by t, r, L, take, give
+    .if \t == 1 && PASSES == 1
+    pass_from \t, \r, \L, 8, OTHER, \take, \give
+    .elif \t == 1
+    pass_from \t, \r, \L, 8, OTHER, \take, give_quad
+    .elif \t < PASSES
+    pass_from \t, \r, \L, \t % 2 ? 8 : OTHER, \t % 2 ? OTHER : 8, take_quad, give_quad
+    .elif \t == PASSES
+    pass_from \t, \r, \L, \t % 2 ? 8 : OTHER, \t % 2 ? OTHER : 8, take_quad, \give
+    .endif
+.endm
+
+.macro take_quad x, place, row
+    ldq \x, \place
+.endm
+
+.macro give_quad y, place, row
+    stq \y, \place
 .endm
 
 ; All passes.
-.macro transform op, opn
-    .if R1 == 4
-.equ apart0, 2*N
-.equ beside0, 16
-.equ apart1, 2*N
-.equ beside1, 16
-pass1:
-    pass4 \op, \opn, 0, 8, OTHER
-    .endif
-    .if R2 == 4
-pass2:
-    pass4 \op, \opn, 1, OTHER, 8
-    .endif
-    .rept PASSES, i
-    .if i + 1 == FIRST8 || (i + 1 > FIRST8 && FUSED == 0)
-pass{i + 1}:
-    alone8 \op, \opn, i + 1
-    .elif i + 1 > FIRST8
-pass{i + 1}:
-    body8 \op, \opn, i + 1, i
-    .endif
-    .endr
+.macro stockham_passes take=take_quad, give=give_quad
+    pass_by 1, R1, 1, \take, \give
+    pass_by 2, R2, R1, \take, \give
+    pass_by 3, R3, R1*R2, \take, \give
+    pass_by 4, R4, R1*R2*R3, \take, \give
 .endm
 
-; Twiddle and step tables of a radix-8 pass after length L.
-.macro tables8 pass, L
-steps{\pass}:
+; Steps of the read pointer after each iteration of a transform, and of the write pointer of a radix-8 pass after L
+; results, with its twiddle factors: w^4, w^2, w, w W8, each of both columns of a pair.
+.macro tables L
+writes{\L}:
     .rept N/16, j
-    .int 16 + 7*N*((j + 2) % (N/16) == N/16 - 1), (\L == 1 ? 128 : 16 + 56*\L*(j % (\L/2) == \L/2 - 1))
+    .int 16 + 56*\L*(j % (\L/2) == \L/2 - 1), 0
     .endr
     .align 16
-twiddles{\pass}:
+twiddles{\L}:
     .rept \L/2, i
+    .cis -4*(2*i), 8*\L
+    .cis -4*(2*i + 1), 8*\L
     .cis -2*(2*i), 8*\L
     .cis -2*(2*i + 1), 8*\L
-    .cis -4*((2*i + 2) % \L), 8*\L
-    .cis -4*(2*i + 1), 8*\L
     .cis -(2*i), 8*\L
     .cis -(2*i + 1), 8*\L
     .cis -(2*i + \L), 8*\L
     .cis -(2*i + 1 + \L), 8*\L
     .endr
 .endm
+.macro tables_of r, L
+    .if \r == 8 && \L > 1
+    tables \L
+    .endif
+.endm
 
 ; Data that the passes expect in DMEM.
 .macro stockham_tables
-constants:
-    .cis 0, 8
-    .cis -1, 8
-    .if R1 == 4
-    .rept 4, j
-    .cis -j, 16
-    .endr
-    .endif
-; For each radix-8 pass: addresses of its factors (w' of the first pair) and of its steps, and the lengths of both.
-passes:
-    .rept PASSES, i
-    .if i + 1 >= FIRST8
-    .int twiddles{i + 1} + 48, steps{i + 1}, 32*L{i + 1}, N/2, 0, 0
-    .endif
+reads:
+    .rept N/16, j
+    .int 16 + 7*N*(j == N/16 - 1), 0
     .endr
     .align 16
-    .rept PASSES, i
-    .if i + 1 >= FIRST8
-    tables8 i + 1, L{i + 1}
-    .endif
-    .endr
+    tables_of R2, R1
+    tables_of R3, R1*R2
+    tables_of R4, R1*R2*R3
 .endm

@@ -12,6 +12,10 @@
 .equ OTHER, ((R2 != 0) + (R3 != 0) + (R4 != 0)) % 2 ? 11 : 9
 .include "stockham.s"
 
+; All that no word before names will do.
+.macro stockham_registers
+.endm
+
 ; Loads a quad of a row and multiplies it by its weights. The rows of the weights are those of a transform.
 .macro take_weighed x, place, row
     .if \row == 0

@@ -24,13 +24,15 @@ fn no_word_stalls() {
     }
 }
 
-/// The sources assemble without definitions too, so that `cp2 asm` takes them as they are.
+/// The sources assemble without definitions too, so that `cp2 asm` takes them as they are. Linear blocks need a machine.
 #[test]
 fn the_sources_have_defaults() {
+    let machine = Machine::builtin("vm7").unwrap();
     let both = [FFT, FFT4096, LARGE, PARTS, REAL_PARTS, ARRAY].map(|source| (source, 0));
     for ((name, text), inverse) in both.into_iter().chain([(BACK_COLUMNS, 1)]) {
         let options = Options {
             include: Some(&include),
+            machine: Some(&machine),
             ..Options::default()
         };
         let program = assemble(&Source::new(name, text), &options)
