@@ -7,6 +7,7 @@
 mod apart;
 mod block;
 mod carried_values;
+mod effects;
 mod lower;
 mod memory;
 mod pointer_registers;

@@ -230,6 +230,8 @@ pub(crate) struct LinearBlock {
     pub(crate) constants: Vec<BlockConstant>,
     pub(crate) pointers: Vec<BlockPointer>,
     pub(crate) operations: Vec<BlockOperation>,
+    /// Places of operations that are dropped, since they have no effect.
+    pub(crate) dropped: Vec<Span>,
     pub(crate) initial: Vec<InitialValue>,
     pub(crate) finals: Vec<FinalValue>,
     /// Interval at which the search begins: `.interval`.
@@ -266,6 +268,7 @@ impl LinearBlock {
             constants: Vec::new(),
             pointers: Vec::new(),
             operations: Vec::new(),
+            dropped: Vec::new(),
             initial: Vec::new(),
             finals: Vec::new(),
             least_interval: 0,
@@ -391,9 +394,18 @@ impl LinearBlock {
         used.filter(|(_, used)| *used).map(|(own, _)| own.words)
     }
 
-    /// Returns how many iterations before its own a value is read at most, for every value.
+    /// Returns how many iterations before its own a value is read at most, for every value. Where a register holds the
+    /// count, what is left behind no iteration is the value of the iteration before the first.
     pub(crate) fn list_distances(&self) -> Vec<u32> {
         let mut distances = vec![0; self.values.len()];
+        let counted = matches!(self.count, BlockCount::Register { .. });
+        for last in self.finals.iter().filter(|_| counted) {
+            let mut initial = self.initial.iter();
+            let given = initial.any(|own| (own.value, own.distance) == (last.value, 1));
+            if let Some(distance) = distances.get_mut(last.value).filter(|_| given) {
+                *distance = 1;
+            }
+        }
         for (used, _) in self.operations.iter().flat_map(BlockOperation::list_values) {
             if let Some(distance) = distances.get_mut(used.value) {
                 *distance = used.distance.max(*distance);

@@ -20,6 +20,9 @@ pub struct BlockReport {
     pub terms: Vec<BoundTerm>,
     /// Intervals that were tried in vain. A block whose operations keep the order of a hint has none.
     pub refused: Vec<RefusedInterval>,
+    /// Source positions of the operations that are dropped since they have no effect: index of the file, and line, for
+    /// each of them.
+    pub dropped: Vec<(u32, u32)>,
     /// Address of the first word.
     pub first_word: usize,
     /// Number of iterations; none where a register holds it.

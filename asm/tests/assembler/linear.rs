@@ -152,3 +152,60 @@ fn passes_of_a_transform_overlap() {
         }
     }
 }
+
+/// Returns the reports of a program for a machine.
+fn reports(text: &str) -> Vec<cp2_asm::BlockReport> {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    match assemble(&Source::new("k.s", text), &options) {
+        Ok(assembly) => assembly.blocks,
+        Err(errors) => panic!("{errors}"),
+    }
+}
+
+/// What has no effect costs nothing, over iterations and halves too, and the report says where it stands.
+#[test]
+fn operations_without_effect_are_dropped() {
+    let text = |idle: &str| {
+        format!(
+            ".program\n.linear row, 64\n.pointer p = c4 by 16\n.pointer o = c5 by 16\n.apart\n\
+            ldq x, [p]\n{idle}add y, x, x\nstq y, [o]\n.endlinear\nstop\n"
+        )
+    };
+    let idle = ".before s@1 = 0.0\nldq z, [p + 16]\nmul u, z, x\nadd s, s@1, u\ncmul v.lo, x.lo, x.hi\nneg v.hi, x.lo\n";
+    let lean = reports(&text("")).remove(0);
+    let full = reports(&text(idle)).remove(0);
+    let lines: Vec<u32> = full.dropped.iter().map(|&(_, line)| line).collect();
+    assert_eq!(lines, [8, 9, 10, 11, 12]);
+    assert!(lean.dropped.is_empty());
+    assert_eq!(
+        (full.interval, full.words, full.cycles),
+        (lean.interval, lean.words, lean.cycles)
+    );
+    // A half that is stored keeps what computes it, and nothing else.
+    let half = format!("{idle}stp v.hi, [o + 8]\n");
+    let dropped = reports(&text(&half)).remove(0).dropped;
+    let lines: Vec<u32> = dropped.iter().map(|&(_, line)| line).collect();
+    assert_eq!(lines, [8, 9, 10, 11]);
+}
+
+/// A value has an effect if a later block of the chain begins with it, and that has one.
+#[test]
+fn values_for_later_blocks_have_an_effect() {
+    let text = |last: &str| {
+        format!(
+            ".program\n.chain\n.linear first\n.pointer p = c4 by 0\nldq x, [p]\nldq w, [p + 16]\nadd y, x, x\n\
+            stq w, [p + 32]\n.endlinear\n.linear second, 8\n.pointer p = c5 by 16\n.before t@1 = first.y\n\
+            ldq t, [p]\nadd u, t, t@1\nstq {last}, [p]\n.endlinear\n.endchain\nstop\n"
+        )
+    };
+    let dropped = |last: &str| -> Vec<usize> {
+        let blocks = reports(&text(last));
+        blocks.iter().map(|own| own.dropped.len()).collect()
+    };
+    assert_eq!(dropped("u"), [0, 0]);
+    assert_eq!(dropped("t"), [2, 1]);
+}

@@ -1,7 +1,7 @@
 //! Reads chains of linear blocks, and places them one behind the other.
 
 use super::block_words::ParsedWord;
-use super::composer::{ComposedBlock, Composer, ReceivedValue};
+use super::composer::{ComposedBlock, Composer, ReceivedValue, drop_without_effect};
 use super::joined_words::{ChainWords, join_words};
 use super::placed_block::{IssueState, PlacedBlock};
 use crate::assemble::select::Selected;
@@ -291,6 +291,7 @@ impl Assembler<'_> {
             }
             rows.push(self.check_block(block).map_err(|fail| (fail, chain))?);
         }
+        drop_in_chain(blocks, &mut rows)?;
         Ok(rows)
     }
 
@@ -355,6 +356,27 @@ impl Assembler<'_> {
         composed.reverse();
         Ok(composed)
     }
+}
+
+/// Drops the operations without an effect, from the last block to the first: a value may have an effect in later ones.
+fn drop_in_chain(
+    blocks: &mut [LinearBlock],
+    rows: &mut [Vec<ChosenRow>],
+) -> Result<(), PlacedFail> {
+    // Values that later blocks begin with, by block.
+    let mut read: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
+    for (number, (block, rows)) in blocks.iter_mut().zip(rows).enumerate().rev() {
+        let own = read.get(number).cloned().unwrap_or_default();
+        drop_without_effect(block, rows, &own).map_err(|fail| (fail, block.chain))?;
+        for begun in block.list_begun(&own) {
+            if let InitialSource::Block { block, value } = begun.source
+                && let Some(read) = read.get_mut(block)
+            {
+                read.push(value);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A constant of several blocks of a chain, which has one register in all of them.

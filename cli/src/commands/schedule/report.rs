@@ -40,7 +40,33 @@ pub(super) fn text(programs: &[ScheduledProgram]) -> String {
             details += &block.overlap.map_or_else(String::new, describe_overlap);
         }
     }
-    format!("{table}\n{details}")
+    // Machines differ in what is dropped only if the source asks for the machine.
+    let mut dropped: Vec<String> = Vec::new();
+    for line in programs.iter().flat_map(list_dropped) {
+        if !dropped.contains(&line) {
+            dropped.push(line);
+        }
+    }
+    format!("{table}{}\n{details}", dropped.concat())
+}
+
+/// Returns a line for every block of which operations are dropped: how many, and where they stand.
+fn list_dropped(own: &ScheduledProgram) -> impl Iterator<Item = String> {
+    let program = &own.assembly.program;
+    let blocks = own.assembly.blocks.iter();
+    let some = blocks.filter(|block| !block.dropped.is_empty());
+    some.map(|block| {
+        let mut places = block.dropped.clone();
+        places.dedup();
+        let places = places.iter().map(|&own| place(program, own));
+        let places = places.collect::<Vec<_>>().join(", ");
+        let operations = match block.dropped.len() {
+            1 => "1 operation".to_owned(),
+            number => format!("{number} operations"),
+        };
+        let (name, at) = (&block.name, place(program, block.place));
+        format!("{name} {at}  {operations} without effect dropped: {places}\n")
+    })
 }
 
 /// Adds the rows of a block: one for each range of counts.
@@ -196,6 +222,8 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
             "places": places.collect::<Value>(),
         })
     });
+    let dropped = block.dropped.iter();
+    let dropped = dropped.map(|&(own, line)| json!({"file": file(own), "line": line}));
     let refused = block.refused.iter().map(|own| {
         json!({
             "interval": own.interval,
@@ -231,6 +259,7 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
             "memory": own.memory,
             "registers": own.registers,
         })),
+        "dropped": dropped.collect::<Value>(),
         "terms": terms.collect::<Value>(),
         "refused": refused.collect::<Value>(),
     })
