@@ -1,6 +1,6 @@
 //! Tests of linear blocks: known loops reach their bounds.
 
-use cp2_asm::{Options, Source, Value, assemble};
+use cp2_asm::{ChainOverlap, Options, Source, Value, assemble};
 use cp2_machine::Machine;
 
 /// Loops with the cycles of an iteration that their operations take at least, on either machine.
@@ -208,4 +208,23 @@ fn values_for_later_blocks_have_an_effect() {
     };
     assert_eq!(dropped("u"), [0, 0]);
     assert_eq!(dropped("t"), [2, 1]);
+}
+
+/// More words between two loops than a chain moves are reported.
+#[test]
+fn long_regions_are_reported() {
+    let text = |words: usize| {
+        format!(
+            ".program\n.chain\n.linear first, 8\n.pointer p = c4 by 16\nldq x, [p]\nstq x, [p]\n.endlinear\n\
+            .rept {words}\nadd q20, q21, q21\n.endr\n.linear second, 8\n.pointer p = c5 by 16\nldq x, [p]\n\
+            stq x, [p]\n.endlinear\n.endchain\nstop\n"
+        )
+    };
+    let unmoved = |words: usize| {
+        let blocks = reports(&text(words));
+        blocks[1].overlap.unwrap_or_default().unmoved
+    };
+    assert_eq!(unmoved(100), 0);
+    let most = ChainOverlap::MOST_OPERATIONS;
+    assert!(unmoved(most) > most as u64);
 }

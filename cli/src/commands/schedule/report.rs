@@ -156,7 +156,17 @@ fn describe_overlap(overlap: ChainOverlap) -> String {
     let more = prevented.map(|(cycles, why)| format!(", {cycles} more {why}"));
     let more: String = more.collect();
     let cycles = overlap.cycles;
-    format!("  begins {cycles} cycles before the block before it has ended{more}\n")
+    let unmoved = match overlap.unmoved {
+        0 => String::new(),
+        number => {
+            let why = match number > ChainOverlap::MOST_OPERATIONS as u64 {
+                true => format!("more than {}", ChainOverlap::MOST_OPERATIONS),
+                false => "a word exchanges registers".to_owned(),
+            };
+            format!("  {number} operations before its loop stay as they are written: {why}\n")
+        }
+    };
+    format!("  begins {cycles} cycles before the block before it has ended{more}\n{unmoved}")
 }
 
 /// Returns the intervals that were tried in vain, a line for each of the first: the reason for each number of copies.
@@ -258,6 +268,7 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
             "cycles": own.cycles,
             "memory": own.memory,
             "registers": own.registers,
+            "unmoved": own.unmoved,
         })),
         "dropped": dropped.collect::<Value>(),
         "terms": terms.collect::<Value>(),
