@@ -18,8 +18,8 @@ mod widths;
 
 pub(crate) use block::{
     BlockConstant, BlockCount, BlockExtent, BlockOperand, BlockOperation, BlockPointer, BlockStep,
-    FinalValue, InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin, ValueUse,
-    ValueWidth,
+    BlockValue, FinalValue, InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin,
+    ValueUse, ValueWidth,
 };
 pub(crate) use lower::{
     BlockRegisters, CarriedPlace, HeldConstant, KeptValues, LackingRegisters, LoweredBlock, lower,

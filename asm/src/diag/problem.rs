@@ -187,6 +187,13 @@ pub enum Problem {
     BlockOverwrites { name: String, register: String },
     #[error("block `{name}` finds too few {what}")]
     LacksRegisters { name: String, what: &'static str },
+    #[error("`{name}` is {width}, and the block begins with `{from}`, which is {other}")]
+    HandedWidth {
+        name: String,
+        width: &'static str,
+        from: String,
+        other: &'static str,
+    },
     #[error("block `{name}` has no effect: it stores nothing, and leaves no value")]
     WithoutEffect { name: String },
     #[error("block `{name}` has no schedule: {refusal}")]
@@ -324,6 +331,7 @@ impl Problem {
             Self::NeedsMachine => "needs-machine",
             Self::BlockOverwrites { .. } => "block-overwrites",
             Self::LacksRegisters { .. } => "lacks-registers",
+            Self::HandedWidth { .. } => "handed-width",
             Self::WithoutEffect { .. } => "without-effect",
             Self::Unschedulable { .. } => "unschedulable",
             Self::WrongSection { .. } => "wrong-section",
@@ -387,6 +395,9 @@ impl Problem {
             ),
             Self::LacksRegisters { .. } => {
                 one("`.free` names registers that the block may use although other words name them")
+            }
+            Self::HandedWidth { .. } => {
+                one("a later block begins with a value as it is: compute both alike")
             }
             Self::WithoutEffect { .. } => {
                 one("store a result, or leave it in a register: `.after q20 = x`")

@@ -68,6 +68,26 @@ pub(crate) enum ValueWidth {
     Scalar,
 }
 
+impl ValueWidth {
+    /// Returns the width with an article.
+    pub(crate) const fn describe(self) -> &'static str {
+        match self {
+            Self::Pair => "a pair",
+            Self::Quad => "a quad",
+            Self::Scalar => "a scalar",
+        }
+    }
+
+    /// Returns what is said of the place where a value of the width is computed.
+    pub(crate) const fn describe_place(self) -> &'static str {
+        match self {
+            Self::Pair => "a pair is computed here",
+            Self::Quad => "a quad is computed here",
+            Self::Scalar => "a scalar is computed here",
+        }
+    }
+}
+
 /// A value that an iteration computes.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockValue {
@@ -220,7 +240,7 @@ pub(crate) enum PlacementHint {
 }
 
 /// A block that is being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LinearBlock {
     pub(crate) name: Rc<str>,
     pub(crate) at: Span,
