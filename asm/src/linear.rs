@@ -19,7 +19,7 @@ mod widths;
 pub(crate) use block::{
     BlockConstant, BlockCount, BlockExtent, BlockOperand, BlockOperation, BlockPointer, BlockStep,
     BlockValue, FinalValue, InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin,
-    ValueUse, ValueWidth,
+    TableAddress, TableLabel, ValueUse, ValueWidth,
 };
 pub(crate) use lower::{
     BlockRegisters, CarriedPlace, HeldConstant, KeptValues, LackingRegisters, LoweredBlock, lower,

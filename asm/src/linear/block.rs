@@ -189,8 +189,26 @@ pub(crate) enum BlockStep {
     Bytes(i64),
     /// The bytes in the step register with this number.
     Register(u8),
-    /// The bytes in the table at an address, an integer every 8 bytes, over and over.
-    Table(i64, BlockExtent),
+    /// The bytes in the table at an address: an integer every 8 bytes, over and over.
+    Table(TableAddress, BlockExtent),
+}
+
+/// The address of a table of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableAddress {
+    Known(i64),
+    /// That of the label with this number among those of the block, which may come later in the source.
+    Label(usize),
+}
+
+/// The label of a table of steps that is not known where the pointer is declared.
+#[derive(Clone, Debug)]
+pub(crate) struct TableLabel {
+    /// The key of its symbol.
+    pub(crate) key: Rc<str>,
+    pub(crate) at: Span,
+    /// Name of the pointer.
+    pub(crate) pointer: Rc<str>,
 }
 
 /// The bytes in which a pointer goes round.
@@ -249,6 +267,8 @@ pub(crate) struct LinearBlock {
     pub(crate) values: Vec<BlockValue>,
     pub(crate) constants: Vec<BlockConstant>,
     pub(crate) pointers: Vec<BlockPointer>,
+    /// Labels of tables of steps that are not known yet.
+    pub(crate) table_labels: Vec<TableLabel>,
     pub(crate) operations: Vec<BlockOperation>,
     /// Places of operations that are dropped, since they have no effect.
     pub(crate) dropped: Vec<Span>,
@@ -287,6 +307,7 @@ impl LinearBlock {
             values: Vec::new(),
             constants: Vec::new(),
             pointers: Vec::new(),
+            table_labels: Vec::new(),
             operations: Vec::new(),
             dropped: Vec::new(),
             initial: Vec::new(),
@@ -511,6 +532,16 @@ impl LinearBlock {
             .insert(constant.name.clone(), self.constants.len());
         self.constants.push(constant);
         Ok(())
+    }
+
+    /// Returns the number of the label of a table, which is entered if it has not been named before.
+    pub(crate) fn enter_table(&mut self, label: TableLabel) -> usize {
+        let mut known = self.table_labels.iter();
+        if let Some(number) = known.position(|own| own.key == label.key) {
+            return number;
+        }
+        self.table_labels.push(label);
+        self.table_labels.len() - 1
     }
 
     /// Adds a pointer.

@@ -283,3 +283,37 @@ fn widths_of_handed_values_are_compared() {
         }
     }
 }
+
+/// A table of steps may stand behind the block that goes through it: the words are the same.
+#[test]
+fn tables_may_come_later() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    let block = ".program\n.linear gathered, 16\n.pointer in = c4 by table jumps round 32\n\
+        .pointer back = c6 by table jumps round 32\n.pointer out = c5 by 16\n.apart\n\
+        ldq x, [in]\nldq y, [back]\nadd z, x, y\nstq z, [out]\n.endlinear\nstop\n";
+    let table = |at: usize| format!(".dmem {at}\njumps:  .int 16, 0, 16, 0, 16, 0, 80, 0\n");
+    let words = |text: &str| {
+        let assembly = assemble(&Source::new("k.s", text), &options).unwrap();
+        assembly.program.words.clone()
+    };
+    let before = words(&format!("{}{block}", table(0x200)));
+    assert_eq!(words(&format!("{block}{}", table(0x200))), before);
+    assert_ne!(words(&format!("{block}{}", table(0x400))), before);
+    let error = |text: &str| {
+        assemble(&Source::new("k.s", text), &options)
+            .unwrap_err()
+            .to_string()
+    };
+    let misplaced = error(&format!("{block}{}", table(0x204)));
+    assert!(misplaced.contains("the table of `in`"), "{misplaced}");
+    let unknown = error(block);
+    assert_eq!(
+        unknown.matches("error: unknown name `jumps`").count(),
+        1,
+        "{unknown}"
+    );
+}

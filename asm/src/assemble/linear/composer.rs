@@ -2,9 +2,10 @@
 //!
 //! Constants and values before the first iteration, the scheduled loop, values behind the last.
 
-use super::block_words::{AccessIteration, BlockLine, ParsedWord, parse_lines};
+use super::block_words::{AccessIteration, BlockLine, ParsedWord, WordSymbol, parse_lines};
 use super::counted::CountedShape;
 use super::placed_block::{BlockConstants, IssueState, PlacedBlock};
+use super::rounds::take_table_label;
 use super::scheduled_block::ScheduledBlock;
 use crate::assemble::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
@@ -263,7 +264,14 @@ impl<'a> Composer<'a> {
                         before: own,
                         behind: all.saturating_sub(own + 1),
                     });
-                    BlockLine::of_iteration(line.to_string(), place_of(word), iteration)
+                    let (text, place) = (line.to_string(), place_of(word));
+                    match take_table_label(&text, self.block) {
+                        Some((text, label)) => {
+                            let symbol = WordSymbol::Immediate(label);
+                            BlockLine::with_symbol(text, place, symbol)
+                        }
+                        None => BlockLine::of_iteration(text, place, iteration),
+                    }
                 }
             });
         }
