@@ -5,6 +5,7 @@
 mod block;
 mod chains;
 mod draw;
+mod handed;
 mod transforms;
 mod write;
 
