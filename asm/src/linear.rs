@@ -7,6 +7,7 @@
 mod apart;
 mod block;
 mod carried_values;
+mod effects;
 mod lower;
 mod memory;
 mod pointer_registers;
@@ -17,8 +18,8 @@ mod widths;
 
 pub(crate) use block::{
     BlockConstant, BlockCount, BlockExtent, BlockOperand, BlockOperation, BlockPointer, BlockStep,
-    FinalValue, InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin, ValueUse,
-    ValueWidth,
+    BlockValue, FinalValue, InitialSource, InitialValue, LinearBlock, PlacementHint, PointerOrigin,
+    TableAddress, TableLabel, ValueUse, ValueWidth,
 };
 pub(crate) use lower::{
     BlockRegisters, CarriedPlace, HeldConstant, KeptValues, LackingRegisters, LoweredBlock, lower,

@@ -66,6 +66,7 @@ impl Assembler<'_> {
         }
         self.place_pool();
         self.place_constant_tables();
+        self.check_table_labels();
         self.hint_at_order();
         let words = self.finish_words();
         loops::check(&mut self, &words);

@@ -8,7 +8,7 @@ use super::symbols::Table;
 use super::{Options, include::Loaded};
 use crate::diag::{Chain, Fail, Problem, Sink};
 use crate::expr::Expr;
-use crate::linear::{BlockReport, LinearBlock};
+use crate::linear::{BlockReport, LinearBlock, TableLabel};
 use crate::source::{SourceMap, Span};
 use crate::syntax::{AllowedWarnings, Lexeme, Node, Scope};
 use cp2_machine::Extensions;
@@ -116,6 +116,8 @@ pub(super) struct Assembler<'a> {
     pub(super) open_chain: Option<Box<OpenChain>>,
     /// Tables of the constants of linear blocks.
     pub(super) tables: Vec<BlockConstants>,
+    /// Labels of tables of steps in linear blocks that were not known there.
+    pub(super) table_labels: Vec<(TableLabel, Chain)>,
     /// Words of linear blocks that wait for a place behind the loop around them, or behind the program.
     pub(super) pool: Vec<PooledWords>,
     /// Names of linear blocks with the word before which they branch to pooled words, and the first of these.
@@ -157,6 +159,7 @@ impl<'a> Assembler<'a> {
             linear: None,
             open_chain: None,
             tables: Vec::new(),
+            table_labels: Vec::new(),
             pool: Vec::new(),
             pooled: Vec::new(),
             block_writes: Vec::new(),

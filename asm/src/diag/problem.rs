@@ -191,6 +191,15 @@ pub enum Problem {
     BlockOverwrites { name: String, register: String },
     #[error("block `{name}` finds too few {what}")]
     LacksRegisters { name: String, what: &'static str },
+    #[error("`{name}` is {width}, and the block begins with `{from}`, which is {other}")]
+    HandedWidth {
+        name: String,
+        width: &'static str,
+        from: String,
+        other: &'static str,
+    },
+    #[error("block `{name}` has no effect: it stores nothing, and leaves no value")]
+    WithoutEffect { name: String },
     #[error("block `{name}` has no schedule: {refusal}")]
     Unschedulable {
         name: String,
@@ -327,6 +336,8 @@ impl Problem {
             Self::NeedsMachine => "needs-machine",
             Self::BlockOverwrites { .. } => "block-overwrites",
             Self::LacksRegisters { .. } => "lacks-registers",
+            Self::HandedWidth { .. } => "handed-width",
+            Self::WithoutEffect { .. } => "without-effect",
             Self::Unschedulable { .. } => "unschedulable",
             Self::WrongSection { .. } => "wrong-section",
             Self::ProgramFull { .. } => "program-full",
@@ -389,6 +400,12 @@ impl Problem {
             ),
             Self::LacksRegisters { .. } => {
                 one("`.free` names registers that the block may use although other words name them")
+            }
+            Self::HandedWidth { .. } => {
+                one("a later block begins with a value as it is: compute both alike")
+            }
+            Self::WithoutEffect { .. } => {
+                one("store a result, or leave it in a register: `.after q20 = x`")
             }
             Self::Unschedulable { .. } => one(
                 "split the block, load values again instead of keeping them, or free registers by `.free`; scalar values that are addresses take a0 .. a14",
@@ -461,7 +478,9 @@ impl Problem {
             Self::Stall { .. } | Self::UnitBusy { .. } => {
                 one("move independent words in between, or end the line with `.allow stall`")
             }
-            Self::UnreadValue { .. } => one("drop the operation, or store its result"),
+            Self::UnreadValue { .. } => {
+                one("it is not carried out: delete it, or store its result")
+            }
             Self::RegisterUse { flaw, .. } => one(match flaw {
                 RegisterFlaw::Unwritten => {
                     "write it first; a register that is undefined at launch, but harmless, ends its line with `.allow register`"

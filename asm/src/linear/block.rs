@@ -68,6 +68,26 @@ pub(crate) enum ValueWidth {
     Scalar,
 }
 
+impl ValueWidth {
+    /// Returns the width with an article.
+    pub(crate) const fn describe(self) -> &'static str {
+        match self {
+            Self::Pair => "a pair",
+            Self::Quad => "a quad",
+            Self::Scalar => "a scalar",
+        }
+    }
+
+    /// Returns what is said of the place where a value of the width is computed.
+    pub(crate) const fn describe_place(self) -> &'static str {
+        match self {
+            Self::Pair => "a pair is computed here",
+            Self::Quad => "a quad is computed here",
+            Self::Scalar => "a scalar is computed here",
+        }
+    }
+}
+
 /// A value that an iteration computes.
 #[derive(Clone, Debug)]
 pub(crate) struct BlockValue {
@@ -169,8 +189,26 @@ pub(crate) enum BlockStep {
     Bytes(i64),
     /// The bytes in the step register with this number.
     Register(u8),
-    /// The bytes in the table at an address, an integer every 8 bytes, over and over.
-    Table(i64, BlockExtent),
+    /// The bytes in the table at an address: an integer every 8 bytes, over and over.
+    Table(TableAddress, BlockExtent),
+}
+
+/// The address of a table of steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TableAddress {
+    Known(i64),
+    /// That of the label with this number among those of the block, which may come later in the source.
+    Label(usize),
+}
+
+/// The label of a table of steps that is not known where the pointer is declared.
+#[derive(Clone, Debug)]
+pub(crate) struct TableLabel {
+    /// The key of its symbol.
+    pub(crate) key: Rc<str>,
+    pub(crate) at: Span,
+    /// Name of the pointer.
+    pub(crate) pointer: Rc<str>,
 }
 
 /// The bytes in which a pointer goes round.
@@ -220,7 +258,7 @@ pub(crate) enum PlacementHint {
 }
 
 /// A block that is being read.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct LinearBlock {
     pub(crate) name: Rc<str>,
     pub(crate) at: Span,
@@ -229,7 +267,11 @@ pub(crate) struct LinearBlock {
     pub(crate) values: Vec<BlockValue>,
     pub(crate) constants: Vec<BlockConstant>,
     pub(crate) pointers: Vec<BlockPointer>,
+    /// Labels of tables of steps that are not known yet.
+    pub(crate) table_labels: Vec<TableLabel>,
     pub(crate) operations: Vec<BlockOperation>,
+    /// Places of operations that are dropped, since they have no effect.
+    pub(crate) dropped: Vec<Span>,
     pub(crate) initial: Vec<InitialValue>,
     pub(crate) finals: Vec<FinalValue>,
     /// Interval at which the search begins: `.interval`.
@@ -265,7 +307,9 @@ impl LinearBlock {
             values: Vec::new(),
             constants: Vec::new(),
             pointers: Vec::new(),
+            table_labels: Vec::new(),
             operations: Vec::new(),
+            dropped: Vec::new(),
             initial: Vec::new(),
             finals: Vec::new(),
             least_interval: 0,
@@ -391,9 +435,18 @@ impl LinearBlock {
         used.filter(|(_, used)| *used).map(|(own, _)| own.words)
     }
 
-    /// Returns how many iterations before its own a value is read at most, for every value.
+    /// Returns how many iterations before its own a value is read at most, for every value. Where a register holds the
+    /// count, what is left behind no iteration is the value of the iteration before the first.
     pub(crate) fn list_distances(&self) -> Vec<u32> {
         let mut distances = vec![0; self.values.len()];
+        let counted = matches!(self.count, BlockCount::Register { .. });
+        for last in self.finals.iter().filter(|_| counted) {
+            let mut initial = self.initial.iter();
+            let given = initial.any(|own| (own.value, own.distance) == (last.value, 1));
+            if let Some(distance) = distances.get_mut(last.value).filter(|_| given) {
+                *distance = 1;
+            }
+        }
         for (used, _) in self.operations.iter().flat_map(BlockOperation::list_values) {
             if let Some(distance) = distances.get_mut(used.value) {
                 *distance = used.distance.max(*distance);
@@ -479,6 +532,16 @@ impl LinearBlock {
             .insert(constant.name.clone(), self.constants.len());
         self.constants.push(constant);
         Ok(())
+    }
+
+    /// Returns the number of the label of a table, which is entered if it has not been named before.
+    pub(crate) fn enter_table(&mut self, label: TableLabel) -> usize {
+        let mut known = self.table_labels.iter();
+        if let Some(number) = known.position(|own| own.key == label.key) {
+            return number;
+        }
+        self.table_labels.push(label);
+        self.table_labels.len() - 1
     }
 
     /// Adds a pointer.

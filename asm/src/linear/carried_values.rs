@@ -131,6 +131,9 @@ impl Lowering {
                 continue;
             }
             let place = self.place_of(block, own.value, own.distance);
+            if let CarriedPlace::Value(value, _) | CarriedPlace::Second(value, _) = place {
+                self.lowered.dataflow.begin_with(value);
+            }
             self.lowered.initial.push((place, block.source_of(own)));
         }
         for own in &block.finals {

@@ -20,6 +20,9 @@ pub struct BlockReport {
     pub terms: Vec<BoundTerm>,
     /// Intervals that were tried in vain. A block whose operations keep the order of a hint has none.
     pub refused: Vec<RefusedInterval>,
+    /// Source positions of the operations that are dropped since they have no effect: index of the file, and line, for
+    /// each of them.
+    pub dropped: Vec<(u32, u32)>,
     /// Address of the first word.
     pub first_word: usize,
     /// Number of iterations; none where a register holds it.
@@ -57,14 +60,21 @@ pub struct ChainOverlap {
     pub memory: u64,
     /// Cycles by which they would be shorter still if they had no register in common.
     pub registers: u64,
+    /// Operations between two loops that stay as they are written: more than [`MOST_OPERATIONS`](Self::MOST_OPERATIONS),
+    /// or some of one word that exchange registers.
+    pub unmoved: u64,
 }
 
 impl ChainOverlap {
+    /// Most operations between two loops that change their places.
+    pub const MOST_OPERATIONS: usize = 4096;
+
     /// Adds the overlap in another place.
     pub(crate) fn add(&mut self, other: Self) {
         self.cycles += other.cycles;
         self.memory += other.memory;
         self.registers += other.registers;
+        self.unmoved += other.unmoved;
     }
 }
 

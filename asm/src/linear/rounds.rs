@@ -1,6 +1,6 @@
 //! Registers of pointers that go round, and the places where these meet.
 
-use super::block::{BlockExtent, BlockPointer, BlockStep, LinearBlock};
+use super::block::{BlockExtent, BlockPointer, BlockStep, LinearBlock, TableAddress};
 use super::lower::{LackingRegisters, LoweredBlock};
 use super::memory::MemoryAccess;
 use super::widths::ChosenRow;
@@ -109,6 +109,11 @@ impl BlockPointer {
         let bytes = match extent {
             BlockExtent::Bytes(bytes) => bytes,
             BlockExtent::Register(..) => ENTRY,
+        };
+        // A label that comes later is checked when it is known.
+        let address = match address {
+            TableAddress::Known(address) => address,
+            TableAddress::Label(_) => 0,
         };
         for (what, value) in [("the table", address), ("the extent of the table", bytes)] {
             if value % ENTRY != 0 {

@@ -248,7 +248,7 @@ impl BlockOperation {
 
 impl LackingRegisters {
     /// Returns what runs out where registers keep a value of earlier iterations.
-    pub(super) fn of_scalar(scalar: bool) -> Self {
+    pub(crate) fn of_scalar(scalar: bool) -> Self {
         if scalar {
             Self::Addresses
         } else {

@@ -194,6 +194,8 @@ pub struct Dataflow {
     pub(super) orders: Vec<IssueOrder>,
     /// Values that are read behind the last iteration: their registers are theirs to the end of it.
     pub(super) outputs: Vec<DataValue>,
+    /// Values that are given before the first iteration: their registers are theirs up to its begin.
+    pub(super) begun: Vec<DataValue>,
     /// True if no word may wait for anything, so that all placements are checked.
     pub(super) unstalled: bool,
     /// Cycles by which the interval is longer than the least, so that a chain at the end of an iteration
@@ -324,6 +326,13 @@ impl Dataflow {
         }
     }
 
+    /// Declares that a value is given before the first iteration, though perhaps none reads it.
+    pub(crate) fn begin_with(&mut self, value: DataValue) {
+        if !self.begun.contains(&value) {
+            self.begun.push(value);
+        }
+    }
+
     /// Hashes all that a schedule depends on.
     pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
         for op in &self.ops {
@@ -343,7 +352,8 @@ impl Dataflow {
         (&self.quads, &self.scalars, &self.pointers).hash(hasher);
         (self.in_order, self.evenly).hash(hasher);
         (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
-        (&self.orders, &self.outputs, self.spare, self.unstalled).hash(hasher);
+        (&self.orders, &self.outputs, &self.begun).hash(hasher);
+        (self.spare, self.unstalled).hash(hasher);
     }
 
     /// Returns true if an iteration depends on others in ways that only the check of a placement knows.

@@ -113,6 +113,9 @@ pub(super) fn lifetimes(
     for value in &body.outputs {
         live[value.0].1 = live[value.0].1.max(end);
     }
+    for value in &body.begun {
+        live[value.0].1 = live[value.0].1.max(interval);
+    }
     for live in &mut live {
         // A value that nothing writes takes no register for any time.
         live.0 = live.0.min(live.1);

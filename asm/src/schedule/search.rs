@@ -95,6 +95,12 @@ impl Dataflow {
         let (mut tried, mut compared) = (0, 0);
         let mut best: Option<(u64, ModuloSchedule)> = None;
         for interval in intervals {
+            // Iterations alone take so many cycles.
+            let turns = self.turns.unwrap_or(0).saturating_sub(1);
+            let all = turns.saturating_mul(u64::from(interval));
+            if best.as_ref().is_some_and(|&(least, _)| all >= least) {
+                break;
+            }
             tried = interval;
             for &order in orders {
                 let Some(schedule) = self.attempt(machine, free, interval, order) else {

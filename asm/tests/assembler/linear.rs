@@ -1,6 +1,6 @@
 //! Tests of linear blocks: known loops reach their bounds.
 
-use cp2_asm::{Options, Source, Value, assemble};
+use cp2_asm::{ChainOverlap, Options, Source, Value, assemble};
 use cp2_machine::Machine;
 
 /// Loops with the cycles of an iteration that their operations take at least, on either machine.
@@ -103,7 +103,8 @@ fn doubling_interval(count: u64, hint: &str) -> u64 {
 fn intervals_are_longer_on_demand() {
     assert_eq!(doubling_interval(1, ""), 6);
     assert_eq!(doubling_interval(1, "    .interval + 3\n"), 9);
-    assert_eq!(doubling_interval(1, "    .spread\n    .interval + 3\n"), 9);
+    // With a hint the interval of the fewest cycles in all is taken, which may be longer.
+    assert!(doubling_interval(1, "    .spread\n    .interval + 3\n") >= 9);
 }
 
 /// A store for an iteration beyond the count holds none up; here the second iteration loads what the first has stored.
@@ -154,4 +155,168 @@ fn passes_of_a_transform_overlap() {
             assert!(cycles <= beside[machine], "{name}, {n}: {cycles}");
         }
     }
+}
+
+/// Returns the reports of a program for a machine.
+fn reports(text: &str) -> Vec<cp2_asm::BlockReport> {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    match assemble(&Source::new("k.s", text), &options) {
+        Ok(assembly) => assembly.blocks,
+        Err(errors) => panic!("{errors}"),
+    }
+}
+
+/// What has no effect costs nothing, over iterations and halves too, and the report says where it stands.
+#[test]
+fn operations_without_effect_are_dropped() {
+    let text = |idle: &str| {
+        format!(
+            ".program\n.linear row, 64\n.pointer p = c4 by 16\n.pointer o = c5 by 16\n.apart\n\
+            ldq x, [p]\n{idle}add y, x, x\nstq y, [o]\n.endlinear\nstop\n"
+        )
+    };
+    let idle = ".before s@1 = 0.0\nldq z, [p + 16]\nmul u, z, x\nadd s, s@1, u\ncmul v.lo, x.lo, x.hi\nneg v.hi, x.lo\n";
+    let lean = reports(&text("")).remove(0);
+    let full = reports(&text(idle)).remove(0);
+    let lines: Vec<u32> = full.dropped.iter().map(|&(_, line)| line).collect();
+    assert_eq!(lines, [8, 9, 10, 11, 12]);
+    assert!(lean.dropped.is_empty());
+    assert_eq!(
+        (full.interval, full.words, full.cycles),
+        (lean.interval, lean.words, lean.cycles)
+    );
+    // A half that is stored keeps what computes it, and nothing else.
+    let half = format!("{idle}stp v.hi, [o + 8]\n");
+    let dropped = reports(&text(&half)).remove(0).dropped;
+    let lines: Vec<u32> = dropped.iter().map(|&(_, line)| line).collect();
+    assert_eq!(lines, [8, 9, 10, 11]);
+}
+
+/// A value has an effect if a later block of the chain begins with it, and that has one.
+#[test]
+fn values_for_later_blocks_have_an_effect() {
+    let text = |last: &str| {
+        format!(
+            ".program\n.chain\n.linear first\n.pointer p = c4 by 0\nldq x, [p]\nldq w, [p + 16]\nadd y, x, x\n\
+            stq w, [p + 32]\n.endlinear\n.linear second, 8\n.pointer p = c5 by 16\n.before t@1 = first.y\n\
+            ldq t, [p]\nadd u, t, t@1\nstq {last}, [p]\n.endlinear\n.endchain\nstop\n"
+        )
+    };
+    let dropped = |last: &str| -> Vec<usize> {
+        let blocks = reports(&text(last));
+        blocks.iter().map(|own| own.dropped.len()).collect()
+    };
+    assert_eq!(dropped("u"), [0, 0]);
+    assert_eq!(dropped("t"), [2, 1]);
+}
+
+/// More words between two loops than a chain moves are reported.
+#[test]
+fn long_regions_are_reported() {
+    let text = |words: usize| {
+        format!(
+            ".program\n.chain\n.linear first, 8\n.pointer p = c4 by 16\nldq x, [p]\nstq x, [p]\n.endlinear\n\
+            .rept {words}\nadd q20, q21, q21\n.endr\n.linear second, 8\n.pointer p = c5 by 16\nldq x, [p]\n\
+            stq x, [p]\n.endlinear\n.endchain\nstop\n"
+        )
+    };
+    let unmoved = |words: usize| {
+        let blocks = reports(&text(words));
+        blocks[1].overlap.unwrap_or_default().unmoved
+    };
+    assert_eq!(unmoved(100), 0);
+    let most = ChainOverlap::MOST_OPERATIONS;
+    assert!(unmoved(most) > most as u64);
+}
+
+/// A block begins with a value of another one only if both have one width; the error names both places.
+#[test]
+fn widths_of_handed_values_are_compared() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    let refused = |first: &str, name: &str, second: &str| {
+        let text = format!(
+            ".program\n.chain\n.linear start\n.pointer p = c4 by 0\n{first}\n.endlinear\n.linear next, 4\n\
+            .pointer p = c5 by 16\n.before y@1 = start.{name}\n{second}\n.endlinear\n.endchain\nstop\n"
+        );
+        assemble(&Source::new("k.s", text), &options)
+            .map_or_else(|e| e.to_string(), |_| String::new())
+    };
+    let quads = "ldq y, [p]\nadd z, y@1, y\nstq z, [p]";
+    let pairs = "ldp y, [p]\nadd z, y@1, y\nstp z, [p]";
+    let pair = "ldp h, [p]\nstp h, [p + 8]";
+    let quad = "ldq x, [p]\nstq x, [p + 16]";
+    let scalar = "ldx s, [p]\nldq x, [s]\nstq x, [p]";
+    assert_eq!(refused(quad, "x", quads), "");
+    assert_eq!(refused(pair, "h", pairs), "");
+    for (first, name, second, widths) in [
+        (pair, "h", quads, ["a quad", "a pair"]),
+        (quad, "x", pairs, ["a pair", "a quad"]),
+        (scalar, "s", quads, ["a quad", "a scalar"]),
+        (
+            quad,
+            "x",
+            "ldx y, [p]\nldq z, [y@1]\nstq z, [p]",
+            ["a scalar", "a quad"],
+        ),
+        (
+            quad,
+            "x",
+            ".pair y\nldp y, [p]\nadd z, y@1, y\nstp z, [p]",
+            ["a pair", "a quad"],
+        ),
+    ] {
+        let error = refused(first, name, second);
+        let [own, other] = widths;
+        let said =
+            format!("`y` is {own}, and the block begins with `start.{name}`, which is {other}");
+        assert!(error.contains(&said), "{error}");
+        for width in widths {
+            assert!(
+                error.contains(&format!("{width} is computed here")),
+                "{error}"
+            );
+        }
+    }
+}
+
+/// A table of steps may stand behind the block that goes through it: the words are the same.
+#[test]
+fn tables_may_come_later() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    let block = ".program\n.linear gathered, 16\n.pointer in = c4 by table jumps round 32\n\
+        .pointer back = c6 by table jumps round 32\n.pointer out = c5 by 16\n.apart\n\
+        ldq x, [in]\nldq y, [back]\nadd z, x, y\nstq z, [out]\n.endlinear\nstop\n";
+    let table = |at: usize| format!(".dmem {at}\njumps:  .int 16, 0, 16, 0, 16, 0, 80, 0\n");
+    let words = |text: &str| {
+        let assembly = assemble(&Source::new("k.s", text), &options).unwrap();
+        assembly.program.words.clone()
+    };
+    let before = words(&format!("{}{block}", table(0x200)));
+    assert_eq!(words(&format!("{block}{}", table(0x200))), before);
+    assert_ne!(words(&format!("{block}{}", table(0x400))), before);
+    let error = |text: &str| {
+        assemble(&Source::new("k.s", text), &options)
+            .unwrap_err()
+            .to_string()
+    };
+    let misplaced = error(&format!("{block}{}", table(0x204)));
+    assert!(misplaced.contains("the table of `in`"), "{misplaced}");
+    let unknown = error(block);
+    assert_eq!(
+        unknown.matches("error: unknown name `jumps`").count(),
+        1,
+        "{unknown}"
+    );
 }

@@ -5,6 +5,7 @@
 mod block;
 mod chains;
 mod draw;
+mod handed;
 mod loops;
 mod transforms;
 mod write;
@@ -71,6 +72,7 @@ struct Drawn {
     scalar: usize,
     table: usize,
     named_apart: usize,
+    dropped: usize,
 }
 
 fn assembled(text: &str, machine: &Machine) -> Result<Assembly, Flaw> {
@@ -168,6 +170,11 @@ fn is_refusal(text: &str) -> bool {
     text.contains("no software pipeline") || text.contains("finds too few")
 }
 
+/// True if a block is refused since it has no effect.
+fn is_idle(text: &str) -> bool {
+    text.contains("has no effect")
+}
+
 /// Checks a block on a machine.
 fn check(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, Flaw> {
     let checked = std::panic::catch_unwind(|| try_block(block, machine, seed));
@@ -182,7 +189,12 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
         ..Drawn::default()
     };
     let written = write_program(block);
+    let dropped = block.count_without_effect();
     let assembly = match assembled(&written, machine) {
+        Err(Flaw::Refused(text)) if dropped == block.operations.len() && is_idle(&text) => {
+            drawn.dropped = 1;
+            return Ok(drawn);
+        }
         Err(Flaw::Refused(text)) if is_refusal(&text) => {
             drawn.unschedulable = 1;
             return Ok(drawn);
@@ -192,6 +204,10 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     let defined = assembled(&write_definition(block), machine)?;
     let program = &assembly.program;
     let report = &assembly.blocks[0];
+    if report.dropped.len() != dropped {
+        let text = format!("{:?} dropped, {dropped} without effect", report.dropped);
+        return Err(Flaw::Differs(text));
+    }
     let (before, behind) = (place(program, "before"), place(program, "behind"));
     // Loops for few iterations stand behind the program.
     let pool = place(program, "last") + 1;
@@ -261,6 +277,7 @@ fn try_block(block: &Block, machine: &Arc<Machine>, seed: u64) -> Result<Drawn, 
     drawn.table += usize::from(block.pointers.iter().any(|own| own.table.is_some()));
     drawn.named_apart += usize::from(!block.named_apart.is_empty());
     drawn.scalar += usize::from(block.values.iter().any(|own| own.scalar));
+    drawn.dropped += usize::from(dropped > 0);
     drawn.round += usize::from(block.pointers.iter().any(|own| own.round.is_some()));
     Ok(drawn)
 }
@@ -279,6 +296,7 @@ impl Drawn {
         self.scalar += other.scalar;
         self.table += other.table;
         self.named_apart += other.named_apart;
+        self.dropped += other.dropped;
     }
 }
 
@@ -373,6 +391,7 @@ fn check_from(first: u64) {
         drawn.scalar,
         drawn.table,
         drawn.named_apart,
+        drawn.dropped,
     ] {
         assert!(often * 8 > drawn.blocks, "{drawn:?}");
     }

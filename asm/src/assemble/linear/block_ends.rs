@@ -86,7 +86,9 @@ impl Composer<'_> {
                 InitialSource::Register(from) => moves.push((to, from)),
                 InitialSource::Words(words) => loads.push((to, words)),
                 InitialSource::Block { block, value } => {
-                    moves.extend(self.receive(block, value, to).map(|from| (to, from)));
+                    let from = self.receive(block, value, to);
+                    let from = from.filter(|&from| !scalars.add(to, InitialSource::Register(from)));
+                    moves.extend(from.map(|from| (to, from)));
                 }
             }
         }
@@ -141,13 +143,18 @@ impl Composer<'_> {
                 Some(InitialSource::Block { block, value }) => {
                     let own = match last.register {
                         Register::Pair(_) => self.free.take_pair().map(Register::Pair),
-                        Register::Quad(_) | Register::Scalar(_) => {
-                            self.free.take_quad().map(Register::Quad)
+                        Register::Quad(_) => self.free.take_quad().map(Register::Quad),
+                        Register::Scalar(_) => {
+                            let address = self.free.take_address();
+                            address.map(|a| Register::Scalar(Scalar::address(a)))
                         }
                     };
-                    let own = own.ok_or_else(|| self.lack(LackingRegisters::Section))?;
+                    let scalar = matches!(last.register, Register::Scalar(_));
+                    let own = own.ok_or_else(|| self.lack(LackingRegisters::of_scalar(scalar)))?;
                     let from = self.receive(block, value, own).unwrap_or(own);
-                    moves.push((last.register, from));
+                    if !scalars.add(last.register, InitialSource::Register(from)) {
+                        moves.push((last.register, from));
+                    }
                 }
                 Some(InitialSource::Number(_)) | None => {}
             }

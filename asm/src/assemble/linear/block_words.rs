@@ -249,11 +249,12 @@ pub(super) fn parse_word(
         }
         insts.push(selected);
     }
-    if let (Some(symbol), Some(first)) = (symbol, insts.first_mut()) {
+    // It stands in the operation of the memory slot, the last one.
+    if let (Some(symbol), Some(last)) = (symbol, insts.last_mut()) {
         let expr = |label: Rc<str>| Some((Expr::from(Open::Symbol(label, at)), at));
         match symbol {
-            WordSymbol::Immediate(label) => first.value = expr(label),
-            WordSymbol::Target(label) => first.target = expr(label),
+            WordSymbol::Immediate(label) => last.value = expr(label),
+            WordSymbol::Target(label) => last.target = expr(label),
         }
     }
     Ok(insts)

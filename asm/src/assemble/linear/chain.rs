@@ -1,7 +1,7 @@
 //! Reads chains of linear blocks, and places them one behind the other.
 
 use super::block_words::ParsedWord;
-use super::composer::{ComposedBlock, Composer, ReceivedValue};
+use super::composer::{ComposedBlock, Composer, ReceivedValue, drop_without_effect};
 use super::joined_words::{ChainWords, join_words};
 use super::placed_block::{IssueState, PlacedBlock};
 use crate::assemble::select::Selected;
@@ -9,12 +9,13 @@ use crate::assemble::state::{Assembler, Context, PendingWord};
 use crate::diag::{Chain, Fail, Problem};
 use crate::isa::{Op, RegSet};
 use crate::linear::{
-    BlockCount, BlockRegisters, ChosenRow, FinalValue, HeldConstant, InitialSource, LinearBlock,
-    ValueWidth,
+    BlockCount, BlockRegisters, BlockValue, ChosenRow, FinalValue, HeldConstant, InitialSource,
+    LinearBlock, ValueWidth,
 };
 use crate::source::Span;
 use crate::syntax::{Parser, Register, Token};
 use cp2_machine::{Class, Machine};
+use std::rc::Rc;
 
 /// A chain that is being read.
 #[derive(Debug)]
@@ -269,28 +270,30 @@ impl Assembler<'_> {
                 continue;
             };
             let chain = block.chain;
-            let given: Vec<(usize, InitialSource, Span)> = block
-                .initial
-                .iter()
-                .map(|own| (own.value, own.source, own.at))
-                .collect();
-            for (value, source, at) in given {
-                if let InitialSource::Block {
-                    block: from,
-                    value: read,
-                } = source
-                    && let Some(own) = before.get(from).and_then(|own| own.values.get(read))
-                {
-                    if own.width == Some(ValueWidth::Scalar) {
-                        let what = format!("the scalar `{}` of another block", own.name);
-                        let why = "leave it in a register by `.after c5 = x` and begin with that";
-                        return Err((Fail::new(Problem::Misplaced { what, why }, at), chain));
+            let handed = list_handed(before, block);
+            let known = handed.iter().map(|own| own.width_of(block));
+            let known: Vec<Option<ValueWidth>> = known.collect();
+            for own in &handed {
+                own.check(block).map_err(|fail| (fail, chain))?;
+                block.learn_width(own.value, own.from.width);
+            }
+            // A block that takes other widths than those that it begins with is told which.
+            if !handed.is_empty() && block.clone().find_widths().is_err() {
+                let mut alone = block.clone();
+                for (own, &width) in handed.iter().zip(&known) {
+                    if let Some(value) = alone.values.get_mut(own.value) {
+                        value.width = width;
                     }
-                    block.learn_width(value, own.width);
+                }
+                if alone.find_widths().is_ok() {
+                    for own in &handed {
+                        own.check(&alone).map_err(|fail| (fail, chain))?;
+                    }
                 }
             }
             rows.push(self.check_block(block).map_err(|fail| (fail, chain))?);
         }
+        drop_in_chain(blocks, &mut rows)?;
         Ok(rows)
     }
 
@@ -355,6 +358,87 @@ impl Assembler<'_> {
         composed.reverse();
         Ok(composed)
     }
+}
+
+/// A value that a block begins with, of a block before.
+struct HandedValue {
+    /// The value before the first iteration.
+    value: usize,
+    at: Span,
+    block: Rc<str>,
+    from: BlockValue,
+}
+
+/// Lists the values of blocks before that a block begins with.
+fn list_handed(before: &[LinearBlock], block: &LinearBlock) -> Vec<HandedValue> {
+    let handed = block.initial.iter().filter_map(|own| match own.source {
+        InitialSource::Block { block, value } => {
+            let from = before.get(block)?;
+            Some(HandedValue {
+                value: own.value,
+                at: own.at,
+                block: from.name.clone(),
+                from: from.values.get(value)?.clone(),
+            })
+        }
+        _ => None,
+    });
+    handed.collect()
+}
+
+impl HandedValue {
+    /// Returns the width of the value in the block that begins with it, if it is known.
+    fn width_of(&self, block: &LinearBlock) -> Option<ValueWidth> {
+        block.values.get(self.value)?.width
+    }
+
+    /// Refuses a value of another width than the one that it is handed.
+    fn check(&self, block: &LinearBlock) -> Result<(), Fail> {
+        let (Some(own), Some(width), Some(other)) = (
+            block.values.get(self.value),
+            self.width_of(block),
+            self.from.width,
+        ) else {
+            return Ok(());
+        };
+        if width == other {
+            return Ok(());
+        }
+        let problem = Problem::HandedWidth {
+            name: own.name.to_string(),
+            width: width.describe(),
+            from: format!("{}.{}", self.block, self.from.name),
+            other: other.describe(),
+        };
+        let place = |value: &BlockValue| {
+            let defined = value.defined.iter().flatten().next();
+            defined.copied().unwrap_or(value.at)
+        };
+        let fail = Fail::new(problem, self.at);
+        let fail = fail.related(place(&self.from), other.describe_place());
+        Err(fail.related(place(own), width.describe_place()))
+    }
+}
+
+/// Drops the operations without an effect, from the last block to the first: a value may have an effect in later ones.
+fn drop_in_chain(
+    blocks: &mut [LinearBlock],
+    rows: &mut [Vec<ChosenRow>],
+) -> Result<(), PlacedFail> {
+    // Values that later blocks begin with, by block.
+    let mut read: Vec<Vec<usize>> = vec![Vec::new(); blocks.len()];
+    for (number, (block, rows)) in blocks.iter_mut().zip(rows).enumerate().rev() {
+        let own = read.get(number).cloned().unwrap_or_default();
+        drop_without_effect(block, rows, &own).map_err(|fail| (fail, block.chain))?;
+        for begun in block.list_begun(&own) {
+            if let InitialSource::Block { block, value } = begun.source
+                && let Some(read) = read.get_mut(block)
+            {
+                read.push(value);
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A constant of several blocks of a chain, which has one register in all of them.

@@ -2,9 +2,10 @@
 //!
 //! Constants and values before the first iteration, the scheduled loop, values behind the last.
 
-use super::block_words::{AccessIteration, BlockLine, ParsedWord, parse_lines};
+use super::block_words::{AccessIteration, BlockLine, ParsedWord, WordSymbol, parse_lines};
 use super::counted::CountedShape;
 use super::placed_block::{BlockConstants, IssueState, PlacedBlock};
+use super::rounds::take_table_label;
 use super::scheduled_block::ScheduledBlock;
 use crate::assemble::state::{Assembler, Context};
 use crate::diag::{Chain, Fail, Problem};
@@ -79,7 +80,8 @@ impl Assembler<'_> {
         let Some(machine) = self.options.machine else {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
-        let rows = self.check_block(&mut block)?;
+        let mut rows = self.check_block(&mut block)?;
+        drop_without_effect(&mut block, &mut rows, &[])?;
         let blocks = std::slice::from_ref(&block);
         let free = self.find_free_registers(&block.free, (&[], blocks), machine.cp2.registers);
         let composer = Composer::new(self, machine, (&block, &rows), (free, 0), context.chain);
@@ -262,7 +264,14 @@ impl<'a> Composer<'a> {
                         before: own,
                         behind: all.saturating_sub(own + 1),
                     });
-                    BlockLine::of_iteration(line.to_string(), place_of(word), iteration)
+                    let (text, place) = (line.to_string(), place_of(word));
+                    match take_table_label(&text, self.block) {
+                        Some((text, label)) => {
+                            let symbol = WordSymbol::Immediate(label);
+                            BlockLine::with_symbol(text, place, symbol)
+                        }
+                        None => BlockLine::of_iteration(text, place, iteration),
+                    }
                 }
             });
         }
@@ -278,6 +287,7 @@ impl<'a> Composer<'a> {
     ) -> BlockReport {
         let dataflow = &scheduled.lowered.dataflow;
         let schedule = &scheduled.schedule;
+        let dropped = self.block.dropped.iter();
         BlockReport {
             name: self.block.name.to_string(),
             place: (self.block.at.file, self.block.at.line),
@@ -285,6 +295,7 @@ impl<'a> Composer<'a> {
             bound: u64::from(scheduled.bound),
             terms: scheduled.terms.clone(),
             refused: scheduled.refused.clone(),
+            dropped: dropped.map(|at| (at.file, at.line)).collect(),
             first_word: 0,
             iterations,
             classes: dataflow.classes(),
@@ -364,6 +375,20 @@ impl ComposedBlock<'_> {
         }
         Ok((end, composer.written))
     }
+}
+
+/// Drops the operations of a block that have no effect, where `read` lists the values that later blocks begin with.
+pub(super) fn drop_without_effect(
+    block: &mut LinearBlock,
+    rows: &mut Vec<ChosenRow>,
+    read: &[usize],
+) -> Result<(), Fail> {
+    block.drop_without_effect(rows, read);
+    if !block.operations.is_empty() {
+        return Ok(());
+    }
+    let name = block.name.to_string();
+    Err(Fail::new(Problem::WithoutEffect { name }, block.at))
 }
 
 /// Returns the words that set an address register to a number of turns.

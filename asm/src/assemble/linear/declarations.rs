@@ -100,6 +100,7 @@ pub(super) fn read_initial_values(
             {
                 Some(source) => (source, Value::Int(0)),
                 None => {
+                    refuse_other_block(p, names, open.as_deref())?;
                     let (number, words) = quad_of_numbers(p)?;
                     (InitialSource::Words(words), number)
                 }
@@ -156,6 +157,34 @@ fn value_of_chain(
     }
     open.read_value((block, value));
     Ok(Some(InitialSource::Block { block, value }))
+}
+
+/// Refuses a value of another block that no chain hands on: a name with fields that stands for no number.
+fn refuse_other_block(
+    p: &mut Parser<'_, '_>,
+    names: &Table,
+    open: Option<&OpenChain>,
+) -> Result<(), Fail> {
+    let refused = p.attempt(|p| {
+        let name = p.value_name("a value").ok()?;
+        let (block, value) = name.text.split_once('.')?;
+        if block.is_empty() || value.is_empty() || names.is_global(&name.text) {
+            return None;
+        }
+        let what = format!("`{}`, a value of another block,", name.text);
+        let why = match open {
+            None => {
+                "only blocks of a chain hand values on: put both between `.chain` and `.endchain`"
+            }
+            Some(_) => "a block of a chain begins with values of blocks before it in the chain",
+        };
+        let fail = Fail::new(Problem::Misplaced { what, why }, name.at);
+        Some(match open {
+            Some(open) => fail.related(open.at, "the chain begins here"),
+            None => fail,
+        })
+    });
+    refused.map_or(Ok(()), Err)
 }
 
 /// Reads `.after REGISTER = x, ..`.

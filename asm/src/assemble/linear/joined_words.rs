@@ -289,12 +289,16 @@ struct WrittenRegion<'a> {
 }
 
 impl WrittenRegion<'_> {
+    /// Iterates over the blocks of the words.
+    fn list_blocks(&self) -> impl Iterator<Item = usize> {
+        let is_block = |item: &usize| self.items.get(*item).is_some_and(|own| own.is_block);
+        self.words.iter().map(|(_, item)| *item).filter(is_block)
+    }
+
     /// Returns the last block of the region, if another one ends in it.
     fn find_overlapping(&self) -> Option<usize> {
-        let is_block = |item: &usize| self.items.get(*item).is_some_and(|own| own.is_block);
-        let blocks = || self.words.iter().map(|(_, item)| *item).filter(is_block);
-        let last = blocks().max();
-        last.filter(|_| blocks().min() != last)
+        let last = self.list_blocks().max();
+        last.filter(|_| self.list_blocks().min() != last)
     }
 }
 
@@ -313,7 +317,15 @@ fn join_region(
         return unchanged();
     }
     let Some(schedule) = region.schedule(around) else {
-        return unchanged();
+        let unmoved = region.operations.len() as u64;
+        let overlap = ChainOverlap {
+            unmoved,
+            ..ChainOverlap::default()
+        };
+        return JoinedRegion {
+            overlap: written.list_blocks().max().map(|item| (item, overlap)),
+            ..unchanged()
+        };
     };
     let words = written.words.iter().map(|(word, _)| word);
     let in_order = region.count_in_order(words, around);
@@ -327,6 +339,7 @@ fn join_region(
             cycles,
             memory,
             registers,
+            unmoved: 0,
         };
         (item, overlap)
     });

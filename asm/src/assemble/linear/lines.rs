@@ -85,6 +85,9 @@ impl Assembler<'_> {
                 p.end()?;
                 self.names.block_constants.clear();
                 if let Some(block) = self.linear.take() {
+                    let labels = block.table_labels.iter().cloned();
+                    self.table_labels
+                        .extend(labels.map(|own| (own, block.chain)));
                     self.end_block(*block, context)?;
                 }
                 return Ok(true);

@@ -3,8 +3,8 @@
 use super::block_words::{ParsedWord, WordSymbol, parse_word};
 use crate::assemble::select::Selected;
 use crate::assemble::state::{Assembler, Datum, Extent, Format, PendingWord};
-use crate::diag::{Chain, Fail};
-use crate::expr::{Expr, Value};
+use crate::diag::{Chain, Fail, Problem};
+use crate::expr::{Expr, Symbols, Value};
 use crate::isa::{Op, RegSet};
 use crate::issue::{Scoreboard, WordTiming};
 use crate::program::SymbolKind;
@@ -410,6 +410,38 @@ impl Assembler<'_> {
         }
         self.define_here(past);
         self.append_nop(at)
+    }
+
+    /// Refuses labels of tables of steps that are not defined, or no multiple of an entry.
+    pub(in crate::assemble) fn check_table_labels(&mut self) {
+        /// Bytes from a step to the next.
+        const ENTRY: i64 = 8;
+        for (label, chain) in std::mem::take(&mut self.table_labels) {
+            let fail = match self.names.value(&label.key, label.at) {
+                Ok(value) if value.as_int().is_some_and(|n| n % ENTRY == 0) => continue,
+                Ok(value) => match value.as_int() {
+                    Some(value) => {
+                        let problem = Problem::Misaligned {
+                            what: format!("the table of `{}`", label.pointer),
+                            value,
+                            multiple: ENTRY,
+                        };
+                        Fail::new(problem, label.at)
+                    }
+                    None => {
+                        let what = "the address of a table of steps".to_owned();
+                        Fail::new(Problem::NotInteger { what, value }, label.at)
+                    }
+                },
+                Err(fail) => {
+                    // The words that name it are not refused again.
+                    let key = label.key.clone();
+                    self.names.define_hidden(key, SymbolKind::Dmem, 0);
+                    fail
+                }
+            };
+            self.error(fail, chain);
+        }
     }
 
     /// Places the tables of constants behind the data of the source, and defines their addresses.

@@ -4,7 +4,9 @@ use super::declarations::scalar_register;
 use crate::diag::{Fail, Problem};
 use crate::expr::Value;
 use crate::isa::Scalar;
-use crate::linear::{BlockExtent, BlockPointer, BlockStep, LinearBlock, PointerOrigin};
+use crate::linear::{
+    BlockExtent, BlockPointer, BlockStep, LinearBlock, PointerOrigin, TableAddress, TableLabel,
+};
 use crate::source::Span;
 use crate::syntax::{Parser, Register};
 use std::rc::Rc;
@@ -49,7 +51,7 @@ pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> 
         let name = p.name("a register").ok()?;
         Register::named(&name.text, p.names)?.step()
     }) {
-        _ if table => read_table(p)?,
+        _ if table => read_table(p, block, &name.text)?,
         Some(register) => BlockStep::Register(register),
         None => BlockStep::Bytes(p.constant_int("the step of a pointer")?.0),
     };
@@ -90,9 +92,24 @@ pub(super) fn read_places(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> Re
     Ok(())
 }
 
-/// Reads `LABEL round EXTENT` of a table of steps.
-fn read_table(p: &mut Parser<'_, '_>) -> Result<BlockStep, Fail> {
-    let (address, _) = p.constant_int("the address of a table of steps")?;
+/// Reads `LABEL round EXTENT` of a table of steps; the label may come later in the source.
+fn read_table(
+    p: &mut Parser<'_, '_>,
+    block: &mut LinearBlock,
+    pointer: &str,
+) -> Result<BlockStep, Fail> {
+    let (expr, at) = p.expression()?;
+    let label = expr.symbol().map(|(key, _)| key.clone());
+    let address = match (expr.eval(p.names), label) {
+        (Ok(value), _) => {
+            TableAddress::Known(integer(value, "the address of a table of steps", at)?)
+        }
+        (Err(fail), Some(key)) if matches!(fail.0.problem, Problem::UnknownName { .. }) => {
+            let pointer = pointer.into();
+            TableAddress::Label(block.enter_table(TableLabel { key, at, pointer }))
+        }
+        (Err(fail), _) => return Err(fail),
+    };
     if !p.eat_word("round") {
         return p.expected("`round` and the bytes of the table");
     }

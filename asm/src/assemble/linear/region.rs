@@ -6,13 +6,11 @@ use crate::assemble::select::Selected;
 use crate::diag::Chain;
 use crate::isa::{Inst, Op, Slot, Word};
 use crate::issue::{REGISTERS, WordTiming};
+use crate::linear::ChainOverlap;
 use crate::source::Span;
 use crate::syntax::AllowedWarnings;
 use cp2_machine::{Class, ClassMap, Cp2};
 use std::collections::BTreeSet;
-
-/// Most operations of a region that are scheduled: longer ones stay as they are written.
-const MOST_OPERATIONS: usize = 4096;
 
 /// The way in which an operation uses local memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,7 +292,7 @@ impl Region {
         around: &Surroundings<'_>,
         broken: Option<OrderRule>,
     ) -> Option<RegionSchedule> {
-        if self.exchanges || self.operations.len() > MOST_OPERATIONS {
+        if self.exchanges || self.operations.len() > ChainOverlap::MOST_OPERATIONS {
             return None;
         }
         let mut orders = self.list_orders();

@@ -3,9 +3,10 @@
 use crate::isa::{RegSet, Scalar};
 use crate::linear::{
     BlockExtent, BlockPointer, BlockRegisters, BlockStep, LinearBlock, LoweredBlock, PointerOrigin,
-    ROUND_ADDRESSES,
+    ROUND_ADDRESSES, TableAddress,
 };
 use crate::schedule::{ModuloSchedule, PointerSetup, PointerStep};
+use std::rc::Rc;
 
 impl BlockRegisters {
     /// Finds the registers that scalar values and pointers which go round may take, among those that are not taken.
@@ -63,12 +64,33 @@ fn set_up_range(
     extent: BlockExtent,
 ) -> Vec<String> {
     let mut words = set_register_to(Scalar::base(address), place, bytes);
+    words.extend(set_length(address, extent));
+    words
+}
+
+/// Returns the words that set the length of the range of an address register.
+fn set_length(address: u8, extent: BlockExtent) -> Vec<String> {
     let (from, bytes) = match extent {
         BlockExtent::Bytes(bytes) => (PointerOrigin::Address(0), bytes),
         BlockExtent::Register(register, bytes) => (PointerOrigin::Register(register), bytes),
     };
-    words.extend(set_register_to(Scalar::length(address), from, bytes));
-    words
+    set_register_to(Scalar::length(address), from, bytes)
+}
+
+/// Begins what stands in a word for the address of a table whose label is not known yet.
+const TABLE_LABEL: &str = "table@";
+
+/// Returns what stands in a word for the address of a table with a label of this number.
+fn mark_table_label(number: usize) -> String {
+    format!("{TABLE_LABEL}{number}")
+}
+
+/// Finds the label of a table that stands in the last operation of a word; returns the word with 0 in its place, and
+/// the label.
+pub(super) fn take_table_label(text: &str, block: &LinearBlock) -> Option<(String, Rc<str>)> {
+    let (word, number) = text.rsplit_once(TABLE_LABEL)?;
+    let label = block.table_labels.get(number.parse::<usize>().ok()?)?;
+    Some((format!("{word}0"), label.key.clone()))
 }
 
 /// Returns the words that set up the registers that go through tables of steps.
@@ -78,9 +100,16 @@ pub(super) fn set_up_tables(block: &LinearBlock, lowered: &LoweredBlock) -> Vec<
         let BlockStep::Table(address, extent) = own.step else {
             return None;
         };
-        let place = PointerOrigin::Address(address);
-        let mut words = set_register_to(Scalar::address(register), place, 0);
-        words.extend(set_up_range(register, (place, 0), extent));
+        let registers = [Scalar::address(register), Scalar::base(register)];
+        let mut words: Vec<String> = match address {
+            TableAddress::Known(address) => registers
+                .map(|to| set_register_to(to, PointerOrigin::Address(address), 0))
+                .concat(),
+            TableAddress::Label(number) => registers
+                .map(|to| format!("movi {to}, {}", mark_table_label(number)))
+                .to_vec(),
+        };
+        words.extend(set_length(register, extent));
         Some(PointerSetup {
             words,
             registers: vec![register],

@@ -28,12 +28,16 @@ impl Composer<'_> {
         let least = lowered.dataflow.least_interval(self.machine);
         let asked = self.block.least_interval.saturating_sub(least);
         lowered.dataflow.spare = asked.max(self.block.spare) as usize;
+        let hinted = self.block.hint != PlacementHint::Free;
+        if let (true, Iterations::Known(turns)) = (hinted, iterations) {
+            // Few operations less may give a longer fill: orders and intervals are compared by all cycles.
+            lowered.dataflow.turns = Some(turns);
+        }
         let free = lowered.free_registers();
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
         // A count that is not known has to fit the number of copies.
         let counted = iterations == Iterations::Unknown;
-        let hinted = self.block.hint != PlacementHint::Free;
         let kept = self.search(dataflow, &(request, true), || {
             let (found, report) = match hinted && !counted {
                 true => (dataflow.schedule_or_stretch(self.machine, free), None),

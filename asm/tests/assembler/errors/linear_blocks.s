@@ -119,6 +119,11 @@
         ldq x, [p]
         stq x, [p]
         .endlinear
+        .linear idle, 8                 ; Nothing is stored.
+        .pointer p = c4 by 16
+        ldq x, [p]
+        add y, x, x
+        .endlinear
         .linear empty, 8
         .endlinear
         .linear open, 8

@@ -37,5 +37,12 @@ label:
         .chain
         movi a5, 0
         .endchain
+        .linear outside, 4              ; No chain hands this on.
+        .pointer p = a4 by 16
+        .before y@1 = first.x
+        ldq y, [p]
+        add z, y@1, y
+        stq z, [p + 64]
+        .endlinear
         .chain
         stop

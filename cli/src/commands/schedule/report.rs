@@ -40,7 +40,33 @@ pub(super) fn text(programs: &[ScheduledProgram]) -> String {
             details += &block.overlap.map_or_else(String::new, describe_overlap);
         }
     }
-    format!("{table}\n{details}")
+    // Machines differ in what is dropped only if the source asks for the machine.
+    let mut dropped: Vec<String> = Vec::new();
+    for line in programs.iter().flat_map(list_dropped) {
+        if !dropped.contains(&line) {
+            dropped.push(line);
+        }
+    }
+    format!("{table}{}\n{details}", dropped.concat())
+}
+
+/// Returns a line for every block of which operations are dropped: how many, and where they stand.
+fn list_dropped(own: &ScheduledProgram) -> impl Iterator<Item = String> {
+    let program = &own.assembly.program;
+    let blocks = own.assembly.blocks.iter();
+    let some = blocks.filter(|block| !block.dropped.is_empty());
+    some.map(|block| {
+        let mut places = block.dropped.clone();
+        places.dedup();
+        let places = places.iter().map(|&own| place(program, own));
+        let places = places.collect::<Vec<_>>().join(", ");
+        let operations = match block.dropped.len() {
+            1 => "1 operation".to_owned(),
+            number => format!("{number} operations"),
+        };
+        let (name, at) = (&block.name, place(program, block.place));
+        format!("{name} {at}  {operations} without effect dropped: {places}\n")
+    })
 }
 
 /// Adds the rows of a block: one for each range of counts.
@@ -130,7 +156,17 @@ fn describe_overlap(overlap: ChainOverlap) -> String {
     let more = prevented.map(|(cycles, why)| format!(", {cycles} more {why}"));
     let more: String = more.collect();
     let cycles = overlap.cycles;
-    format!("  begins {cycles} cycles before the block before it has ended{more}\n")
+    let unmoved = match overlap.unmoved {
+        0 => String::new(),
+        number => {
+            let why = match number > ChainOverlap::MOST_OPERATIONS as u64 {
+                true => format!("more than {}", ChainOverlap::MOST_OPERATIONS),
+                false => "a word exchanges registers".to_owned(),
+            };
+            format!("  {number} operations before its loop stay as they are written: {why}\n")
+        }
+    };
+    format!("  begins {cycles} cycles before the block before it has ended{more}\n{unmoved}")
 }
 
 /// Returns the intervals that were tried in vain, a line for each of the first: the reason for each number of copies.
@@ -196,6 +232,8 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
             "places": places.collect::<Value>(),
         })
     });
+    let dropped = block.dropped.iter();
+    let dropped = dropped.map(|&(own, line)| json!({"file": file(own), "line": line}));
     let refused = block.refused.iter().map(|own| {
         json!({
             "interval": own.interval,
@@ -230,7 +268,9 @@ fn block_json(block: &BlockReport, program: &Program, machine: &str) -> Value {
             "cycles": own.cycles,
             "memory": own.memory,
             "registers": own.registers,
+            "unmoved": own.unmoved,
         })),
+        "dropped": dropped.collect::<Value>(),
         "terms": terms.collect::<Value>(),
         "refused": refused.collect::<Value>(),
     })

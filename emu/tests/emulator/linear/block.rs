@@ -300,6 +300,38 @@ impl Block {
         (0..self.values.len()).all(|value| read.contains(&value))
     }
 
+    /// Counts the operations from which no way over values leads to a store or to a register behind the block.
+    pub(super) fn count_without_effect(&self) -> usize {
+        let finals = self.finals.iter().map(|last| last.value);
+        let left: Vec<usize> = finals.chain(self.marked).collect();
+        let meet = |a: Option<u8>, b: Option<u8>| a.is_none() || b.is_none() || a == b;
+        let ends = |own: &Operation| {
+            own.results().next().is_none() || own.results().any(|(value, _)| left.contains(&value))
+        };
+        let without = |first: usize| {
+            let mut reached = vec![first];
+            let mut next = 0;
+            while let Some(&from) = reached.get(next) {
+                if ends(&self.operations[from]) {
+                    return false;
+                }
+                for (to, own) in self.operations.iter().enumerate() {
+                    let reads = own.reads().any(|(read, half, _)| {
+                        let mut results = self.operations[from].results();
+                        results.any(|(value, own)| value == read && meet(own, half))
+                    });
+                    if reads && !reached.contains(&to) {
+                        reached.push(to);
+                    }
+                }
+                next += 1;
+            }
+            true
+        };
+        let operations = 0..self.operations.len();
+        operations.filter(|&first| without(first)).count()
+    }
+
     /// Returns the most iterations after which a value is read.
     pub(super) fn furthest(&self, value: usize) -> u32 {
         let reads = self.operations.iter().flat_map(Operation::reads);

@@ -77,12 +77,15 @@ fn draw_chain(random: &mut Random, machine: &Machine) -> Links {
     };
     for _ in 0..2 + random.below(3) {
         let mut block = draw_block(random, machine);
+        block.marked = None;
         // Tables of steps have their places: those of one block.
-        while block.pointers.iter().any(|own| own.table.is_some()) {
+        while block.pointers.iter().any(|own| own.table.is_some())
+            || block.count_without_effect() == block.operations.len()
+        {
             block = draw_block(random, machine);
+            block.marked = None;
         }
         block.freed = None;
-        block.marked = None;
         // Constants of equal bits are drawn in several blocks.
         let links = chain.links.iter();
         let earlier: Vec<Constant> = links.flat_map(|own| own.block.constants.clone()).collect();
