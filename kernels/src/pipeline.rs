@@ -1,7 +1,9 @@
 //! Building blocks of generated loops, and counts of their operations.
 
+mod block_writer;
 mod operations;
 mod ops;
 
+pub(crate) use block_writer::{BlockWriter, address};
 pub(crate) use operations::Operations;
 pub(crate) use ops::Ops;

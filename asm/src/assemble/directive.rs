@@ -9,7 +9,7 @@ use crate::source::Span;
 use crate::syntax::{Parser, Register, Token};
 use cp2_machine::Extensions;
 
-const DIRECTIVES: [&str; 36] = [
+const DIRECTIVES: [&str; 37] = [
     ".program",
     ".dmem",
     ".entry",
@@ -45,6 +45,7 @@ const DIRECTIVES: [&str; 36] = [
     ".order",
     ".spread",
     ".phase",
+    ".turns",
     ".free",
 ];
 

@@ -278,6 +278,8 @@ pub(crate) struct LinearBlock {
     pub(crate) least_interval: u32,
     /// Cycles that the interval is longer than the least one at least: `.interval +`.
     pub(crate) spare: u32,
+    /// Iterations by whose cycles longer intervals are compared: `.turns`.
+    pub(crate) turns: Option<u64>,
     pub(crate) hint: PlacementHint,
     /// True if no two pointers ever meet: `.apart` without names.
     pub(crate) apart: bool,
@@ -314,6 +316,7 @@ impl LinearBlock {
             finals: Vec::new(),
             least_interval: 0,
             spare: 0,
+            turns: None,
             hint: PlacementHint::default(),
             apart: false,
             read_later: Vec::new(),

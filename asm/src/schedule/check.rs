@@ -98,11 +98,19 @@ impl Check<'_> {
 
     /// Every value is there when it is read.
     fn values(&self) -> Result<(), Violation> {
+        let mut writers: Vec<Vec<usize>> = vec![Vec::new(); self.body.quads.len()];
+        for (w, writer) in self.body.ops.iter().enumerate() {
+            for own in writer.defs.iter().filter_map(|def| def.value()) {
+                writers[own.0.0].push(w);
+            }
+        }
         for (r, reader) in self.body.ops.iter().enumerate() {
             let replaced = reader.after.iter().map(|&operand| (operand, 0));
             for (used, distance) in reader.reads().chain(replaced) {
-                for (w, writer) in self.body.ops.iter().enumerate() {
-                    if writer.defs.iter().any(|&def| overlap(def, used)) {
+                let own = used.value().and_then(|(value, _)| writers.get(value.0));
+                for &w in own.into_iter().flatten() {
+                    let defs = &self.body.ops[w].defs;
+                    if defs.iter().any(|&def| overlap(def, used)) {
                         let read = self.at[r] + i64::from(distance) * self.interval;
                         require(read >= self.at[w] + self.latency(w), Violation::Early(w, r))?;
                     }

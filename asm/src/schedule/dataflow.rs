@@ -358,8 +358,25 @@ impl Dataflow {
 
     /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
     pub(super) fn is_general(&self) -> bool {
+        !self.orders.is_empty() || self.has_scalars() || self.reads_earlier()
+    }
+
+    /// Returns true if an operation reads a value of an earlier iteration.
+    pub(super) fn reads_earlier(&self) -> bool {
         let earlier = |op: &Op| op.distances.iter().any(|&distance| distance > 0);
-        !self.orders.is_empty() || self.has_scalars() || self.ops.iter().any(earlier)
+        self.ops.iter().any(earlier)
+    }
+
+    /// Iterates over the stores and the loads of an iteration that come behind them in their order: the load may read
+    /// what is stored.
+    pub(super) fn stored_and_loaded(&self) -> impl Iterator<Item = (usize, usize)> {
+        let op = |index: usize| self.ops.get(index);
+        let stores = move |index| op(index).is_some_and(|op| op.access.is_some() && !op.is_load());
+        let loads = move |index| op(index).is_some_and(Op::is_load);
+        let orders = self.orders.iter().filter(|order| order.distance == 0);
+        orders
+            .map(|order| (order.before, order.after))
+            .filter(move |&(before, after)| stores(before) && loads(after))
     }
 
     /// Returns the index of the operation added last.

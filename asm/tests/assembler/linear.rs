@@ -114,6 +114,36 @@ fn iterations_beyond_the_count_order_nothing() {
     assert!(doubling_interval(2, "") > 6);
 }
 
+/// Returns the cycles of sums of eight quads in the order of the text, stored at a place, with a hint.
+fn sum_cycles(count: u64, to: &str, hint: &str) -> u64 {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        ..Options::default()
+    };
+    let text = format!(
+        ".program\n    movi c4, 0\n    movi c5, 0x8000\n    .linear sums, {count}\n    .pointer x = c4 + 128 by 128\n    .pointer y = {to} by 128\n    .apart\n    .order\n{hint}    .rept 8, i\n    ldq x[i + 8], [x + 16*i]\n    .endr\n    .rept 7, i\n    add x[7 - i], x[14 - 2*i], x[15 - 2*i]\n    .endr\n    stq x[1], [y]\n    .endlinear\n    stop\n"
+    );
+    let assembly = assemble(&Source::new("k.s", text), &options).unwrap();
+    assembly.blocks[0].count_cycles(count)
+}
+
+/// First loads are as close to the first arithmetic where other iterations store to their places: here each one stores
+/// where the one before has loaded.
+#[test]
+fn loops_in_place_are_as_short() {
+    let apart = sum_cycles(16, "c5", "");
+    assert_eq!(sum_cycles(16, "c4", ""), apart);
+}
+
+/// A longer interval is taken where it makes a loop of few iterations shorter.
+#[test]
+fn few_turns_take_the_fewest_cycles() {
+    let cycles = |count, hint: &str| sum_cycles(count, "c5", hint);
+    assert!(cycles(2, "    .turns 2\n") < cycles(2, ""));
+    assert!(cycles(64, "    .turns 64\n") < cycles(64, "    .turns 1\n"));
+}
+
 /// Passes of a transform in a chain reach their bounds in every length, and overlap: cycles of all passes beside their
 /// butterflies for two transforms.
 #[test]

@@ -6,26 +6,22 @@ use super::run::{QuadRun, Reached, longest};
 use super::{QUAD, WORD};
 use crate::assembly::{assembly, moves};
 use crate::job::{JobError, data_end};
-use cp2_asm::schedule::{DataOperand, DataPointer, Dataflow, PointerStep};
+use crate::pipeline::{BlockWriter, address};
 use cp2_asm::{Program, Source};
 use cp2_host::paging::{Ring, RingPass, aligned};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of a quad.
 const BYTES: i64 = (QUAD * WORD) as i64;
 /// Page buffers: one is computed, one stored, one loaded.
 const BUFFERS: usize = 3;
-/// Address register of a page's input.
-const INPUT: u8 = 8;
-/// Address register of a page's output.
-const OUTPUT: u8 = 9;
-/// Address register of the pointer that a loop stores by.
-const STORE: u8 = 12;
-/// Address registers of the pointers that a loop loads by.
-pub(super) const POINTERS: Range<u8> = 0..7;
+/// Registers of the addresses of a page's input and output.
+const INPUT: &str = "c8";
+const OUTPUT: &str = "c9";
+/// Most pointers that a loop loads by.
+pub(super) const POINTERS: usize = 7;
 /// Most quads of a repeated part for which one iteration makes a whole part.
 const WHOLE: usize = 8;
 /// Lanes of a quad in their order, as `perm` names them.
@@ -44,7 +40,7 @@ impl RelayoutPageKernel {
     /// Generates and assembles the kernel of blocks of one shape; `name` says what they are for.
     pub(super) fn new(name: &str, of: &Copies, machine: &Machine) -> Result<Self, JobError> {
         let mut text = PageWords::new(&of.shape);
-        text.shape(&of.shape, machine)?;
+        text.shape(&of.shape);
         let masks = text.load_masks();
         let source = format!(
             "; {name}: generated, see docs/host.md.\n\
@@ -59,8 +55,8 @@ impl RelayoutPageKernel {
              nop\n    nop\n    \
              mov l7, c15\n\
              page:\n    \
-             ldx2 a{INPUT}, [a7]+s7%\n    \
-             ldx2 a10, [a7]+s7%\n    \
+             ldx2 {INPUT}, [a7]+s7%\n    \
+             ldx2 c10, [a7]+s7%\n    \
              wait 0\n\
              {}    \
              addi c14, c14, -1\n    \
@@ -142,22 +138,16 @@ impl PageWords {
         }
     }
 
-    /// Returns the register of a mask.
-    fn mask(&self, mask: [u32; 4]) -> DataOperand {
-        let index = self.masks.iter().position(|m| *m == mask).unwrap_or(0);
-        DataOperand::Quad(self.first() + index as u8)
-    }
-
-    /// Returns the number of the first quad register that holds a mask.
-    fn first(&self) -> u8 {
-        32 - self.masks.len() as u8
-    }
-
     /// Returns the words that load the masks into their registers.
     fn load_masks(&self) -> String {
         let mut words = String::from("    movi a0, masks\n");
-        for i in 0..self.masks.len() {
-            let _ = writeln!(words, "    ldq q{}, [a0]+16", usize::from(self.first()) + i);
+        let first = 32 - self.masks.len();
+        for (i, &mask) in self.masks.iter().enumerate() {
+            let (name, register) = (mask_name(mask), first + i);
+            let _ = writeln!(
+                words,
+                "    .alias {name}, q{register}\n    ldq {name}, [a0]+16"
+            );
         }
         words
     }
@@ -177,20 +167,8 @@ impl PageWords {
         let _ = writeln!(self.words, "    {word}");
     }
 
-    /// Appends words for `a{to} = a{from} + offset`.
-    fn address(&mut self, to: u8, from: u8, offset: i64) {
-        match offset {
-            0 => self.word(&format!("mov a{to}, a{from}")),
-            -2048..=2047 => self.word(&format!("addi a{to}, a{from}, {offset}")),
-            _ => {
-                self.word(&format!("movi s15, {offset}"));
-                self.word(&format!("add a{to}, a{from}, s15"));
-            }
-        }
-    }
-
     /// Appends the loops that make all quads of a block.
-    fn shape(&mut self, shape: &BlockShape, machine: &Machine) -> Result<(), JobError> {
+    fn shape(&mut self, shape: &BlockShape) {
         let quads = &shape.quads;
         if quads.len() <= WHOLE && shape.times > 1 {
             let takes = quads.iter().map(|quad| quad.takes.len()).sum();
@@ -199,106 +177,124 @@ impl PageWords {
                 steps: vec![shape.input as i64 / BYTES; takes],
                 iterations: shape.times,
             };
-            return self.run(0, &run, machine);
+            self.run(0, &run);
+            return;
         }
         let before = std::mem::take(&mut self.words);
         let mut at = 0;
         while at < quads.len() {
             let run = longest(&quads[at..]);
-            self.run(at, &run, machine)?;
+            self.run(at, &run);
             at += run.unit.len() * run.iterations as usize;
         }
         let own = std::mem::replace(&mut self.words, before);
         if shape.times == 1 {
             self.words += &own;
-            return Ok(());
+            return;
         }
         let _ = write!(self.words, "    loop {} {{\n{own}", shape.times);
         for (register, bytes) in [(INPUT, shape.input), (OUTPUT, shape.output)] {
             self.word(&format!("movi s15, {bytes}"));
-            self.word(&format!("add a{register}, a{register}, s15"));
+            self.word(&format!("add {register}, {register}, s15"));
         }
         self.words += "    }\n";
-        Ok(())
     }
 
     /// Appends the loop over a run whose first quad is quad `at` of the result.
-    fn run(&mut self, at: usize, run: &QuadRun<'_>, machine: &Machine) -> Result<(), JobError> {
-        let mut body = Dataflow::default();
-        let mut pointers: Vec<(DataPointer, Reached)> = Vec::new();
-        let unit = run.unit.len() as i64;
-        let store = body.pointer(STORE, PointerStep::Bytes(unit * BYTES));
+    fn run(&mut self, at: usize, run: &QuadRun<'_>) {
+        let mut block = BlockWriter::default();
+        let mut pointers: Vec<Reached> = Vec::new();
+        block.pointer(
+            "out",
+            (OUTPUT, at as i64 * BYTES),
+            run.unit.len() as i64 * BYTES,
+        );
+        block.declare(".apart");
         let mut steps = run.steps.iter();
-        let mut loaded: Vec<(i64, i64, DataOperand)> = Vec::new();
+        let mut loaded: Vec<(i64, i64, String)> = Vec::new();
         for (i, quad) in run.unit.iter().enumerate() {
             let mut parts = Vec::new();
             for take in &quad.takes {
                 let step = steps.next().copied().unwrap_or(0);
                 let known = loaded.iter().find(|l| (l.0, l.1) == (take.quad, step));
                 let from = match known {
-                    Some(&(_, _, reg)) => reg,
+                    Some((_, _, from)) => from.clone(),
                     None => {
-                        let from = pointer(&mut body, &mut pointers, take.quad, step);
-                        let reg = DataOperand::Whole(body.quad());
-                        body.load(reg, from.0, (take.quad - from.1) * BYTES);
-                        loaded.push((take.quad, step, reg));
-                        reg
+                        let from = load(&mut block, &mut pointers, (take.quad, step));
+                        loaded.push((take.quad, step, from.clone()));
+                        from
                     }
                 };
                 parts.push((take, from));
             }
-            let made = self.quad(&mut body, quad, &parts);
-            body.store(made, store, i as i64 * BYTES);
+            let made = make_quad(&mut block, (i, quad), parts);
+            block.operation("stq", &[&made, &address("out", i as i64 * BYTES)]);
         }
-        let schedule = body.schedule_or_stretch(machine, 2 * self.first())?;
-        self.address(STORE, OUTPUT, at as i64 * BYTES + schedule.bias(store));
-        for (pointer, own) in &pointers {
-            let register = schedule.pointer_register(*pointer);
-            let first = own.quad * BYTES + schedule.bias(*pointer);
-            self.address(register, INPUT, first);
-        }
-        let made = schedule.emit(run.iterations);
-        self.words += &made.text();
-        Ok(())
+        self.words += &block.text("quads", run.iterations);
     }
+}
 
-    /// Makes a quad of the result of those it takes lanes of: `perm`, then `sel` to merge, `and` for zeros,
-    /// `xor` for signs.
-    fn quad(
-        &self,
-        body: &mut Dataflow,
-        quad: &ResultQuad,
-        parts: &[(&Take, DataOperand)],
-    ) -> DataOperand {
-        let mut made: Option<(DataOperand, [bool; 4])> = None;
-        for (take, from) in parts {
-            let mut own = *from;
-            if take.lanes != IN_ORDER {
-                let lanes = take.lanes.iter().rev();
-                let lanes = lanes.fold(0, |all, &lane| all << 2 | i64::from(lane));
-                own = DataOperand::Whole(body.quad_immediate("perm", &[own], lanes));
+/// Loads a quad of the input that advances by `step` quads, and returns its name.
+fn load(block: &mut BlockWriter, pointers: &mut Vec<Reached>, (quad, step): (i64, i64)) -> String {
+    let known = pointers.iter().position(|own| own.reaches(quad, step));
+    let index = known.unwrap_or_else(|| {
+        let name = format!("in{}", pointers.len());
+        block.pointer(&name, (INPUT, quad * BYTES), step * BYTES);
+        pointers.push(Reached { quad, step });
+        pointers.len() - 1
+    });
+    let first = pointers.get(index).map_or(quad, |own| own.quad);
+    let from = address(&format!("in{index}"), (quad - first) * BYTES);
+    block.compute(&format!("x[{quad}]"), "ldq", &[&from])
+}
+
+/// Makes quad `i` of the result of those it takes lanes of: `perm`, then `sel` to merge, `and` for zeros, `xor` for
+/// signs.
+fn make_quad(
+    block: &mut BlockWriter,
+    (i, quad): (usize, &ResultQuad),
+    parts: Vec<(&Take, String)>,
+) -> String {
+    let mut made: Option<(String, [bool; 4])> = None;
+    for (take, mut own) in parts {
+        if take.lanes != IN_ORDER {
+            let lanes = take.lanes.map(|lane| format!("{lane:02b}"));
+            let [a, b, c, d] = &lanes;
+            let lanes = format!("0b{d}_{c}_{b}_{a}");
+            own = block.compute(&format!("moved[{i}]"), "perm", &[&own, &lanes]);
+        }
+        made = Some(match made {
+            None => (own, take.taken),
+            Some((before, taken)) => {
+                let mask = mask_name(keep_mask(take.taken));
+                let both = block.compute(&format!("merged[{i}]"), "sel", &[&own, &before, &mask]);
+                let all = std::array::from_fn(|lane| taken[lane] || take.taken[lane]);
+                (both, all)
             }
-            made = Some(match made {
-                None => (own, take.taken),
-                Some((before, taken)) => {
-                    let mask = self.mask(keep_mask(take.taken));
-                    let both = body.quad_op("sel", &[own, before, mask]);
-                    let all = std::array::from_fn(|lane| taken[lane] || take.taken[lane]);
-                    (DataOperand::Whole(both), all)
-                }
-            });
-        }
-        let Some((mut own, taken)) = made else {
-            return self.mask([0; 4]);
-        };
-        if taken != [true; 4] {
-            own = DataOperand::Whole(body.quad_op("and", &[own, self.mask(keep_mask(taken))]));
-        }
-        if quad.minus != [false; 4] {
-            own = DataOperand::Whole(body.quad_op("xor", &[own, self.mask(signs(quad.minus))]));
-        }
-        own
+        });
     }
+    let Some((mut own, taken)) = made else {
+        return mask_name([0; 4]);
+    };
+    if taken != [true; 4] {
+        let mask = mask_name(keep_mask(taken));
+        own = block.compute(&format!("kept[{i}]"), "and", &[&own, &mask]);
+    }
+    if quad.minus != [false; 4] {
+        let mask = mask_name(signs(quad.minus));
+        own = block.compute(&format!("turned[{i}]"), "xor", &[&own, &mask]);
+    }
+    own
+}
+
+/// Returns the name of a mask: lane by lane 1 where it keeps a number, or where it changes the sign.
+fn mask_name(mask: [u32; 4]) -> String {
+    let what = match mask.contains(&(1 << 31)) {
+        true => "MINUS",
+        false => "KEEP",
+    };
+    let [a, b, c, d] = mask.map(|lane| u32::from(lane != 0));
+    format!("{what}_{a}{b}{c}{d}")
 }
 
 /// Returns the masks that a quad needs.
@@ -318,22 +314,4 @@ fn quad_masks(quad: &ResultQuad) -> Vec<[u32; 4]> {
         masks.push(signs(quad.minus));
     }
     masks
-}
-
-/// Returns a pointer that steps by `step` quads and reaches `quad`, and the quad at which it begins.
-fn pointer(
-    body: &mut Dataflow,
-    all: &mut Vec<(DataPointer, Reached)>,
-    quad: i64,
-    step: i64,
-) -> (DataPointer, i64) {
-    if let Some(&(pointer, own)) = all.iter().find(|(_, own)| own.reaches(quad, step)) {
-        return (pointer, own.quad);
-    }
-    // `longest` admits no run with more pointers than there are registers; a bug in it would make the
-    // assembler refuse this.
-    let register = POINTERS.clone().nth(all.len()).unwrap_or(u8::MAX);
-    let pointer = body.pointer(register, PointerStep::Bytes(step * BYTES));
-    all.push((pointer, Reached { quad, step }));
-    (pointer, quad)
 }

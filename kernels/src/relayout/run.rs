@@ -51,7 +51,7 @@ const REACH: i64 = 1000;
 pub(super) fn longest(quads: &[ResultQuad]) -> QuadRun<'_> {
     let runs = UNITS.iter().filter_map(|&unit| repeated(quads, unit));
     // A single quad is the fallback where runs need more pointers than there are.
-    let runs = runs.filter(|run| run.pointers() <= POINTERS.len());
+    let runs = runs.filter(|run| run.pointers() <= POINTERS);
     let quads_of = |run: &QuadRun<'_>| run.unit.len() as u64 * run.iterations;
     let mut best = QuadRun {
         unit: &quads[..1],

@@ -5,7 +5,7 @@ use super::error::StencilError;
 use super::page_kernel::StencilPageKernel;
 use super::pages::StencilPages;
 use super::row_dataflow::BlockRow;
-use super::row_loop::RowLoop;
+use super::row_loop::{LoopNames, RowLoop};
 use super::row_schedules::Scheduled;
 use super::temporal_blocking::{Fused, HANDED, share};
 use crate::job::Job;
@@ -182,7 +182,7 @@ fn of_width(
         scheduled: one,
         rows,
         planes,
-        label: "",
+        names: LoopNames::new(""),
         from: [0, 0],
     };
     Ok(Some(Chosen {
@@ -240,7 +240,7 @@ pub(super) fn double(
         scheduled,
         rows,
         planes: Some(planes),
-        label,
+        names: LoopNames::new(label),
         from,
     };
     let fused = Fused {

@@ -1,51 +1,44 @@
-//! A row's dataflow: shifts, ends of the row, and results.
+//! A row's operations: shifts, ends of the row, and results.
 
 use super::dataflow_inputs::DataflowBuilder;
 use super::row_dataflow::{Classes, KeepMasks, NeighbourSide, PARTS, PointerWalkKind, QUAD};
-use cp2_asm::schedule::DataOperand;
 use cp2_problems::stencil::Edge;
 
 impl DataflowBuilder<'_> {
     /// Returns the values one lane to the west of quad `k`, x(i-1), where `of` makes the quads.
-    pub(super) fn west(
-        &mut self,
-        of: &mut dyn FnMut(&mut Self, i64) -> DataOperand,
-        k: i64,
-    ) -> DataOperand {
+    fn west(&mut self, of: &mut dyn FnMut(&mut Self, i64) -> String, k: i64) -> String {
         let own = of(self, k);
+        let to = ("west", k);
         if k > 0 || !self.row.whole {
             let before = of(self, k - 1);
-            return self.shift(before, own, 3);
+            return self.shift(to, [&before, &own], 3);
         }
         let (quad, lane) = self.row.last();
         match self.row.edge {
             Edge::Zero | Edge::Fixed => {
                 let zero = self.constant([0; 4]);
-                self.shift(zero, own, 3)
+                self.shift(to, [&zero, &own], 3)
             }
-            Edge::Mirrored => self.lanes(own, [0, 0, 1, 2]),
+            Edge::Mirrored => self.lanes(to, &own, [0, 0, 1, 2]),
             Edge::Periodic => {
                 let last = of(self, quad);
                 let last = match lane {
                     3 => last,
-                    _ => self.lanes(last, [lane; 4]),
+                    _ => self.lanes(("last", k), &last, [lane; 4]),
                 };
-                self.shift(last, own, 3)
+                self.shift(to, [&last, &own], 3)
             }
         }
     }
 
     /// Returns the values one lane to the east of quad `k`, x(i+1), where `of` makes the quads.
-    pub(super) fn east(
-        &mut self,
-        of: &mut dyn FnMut(&mut Self, i64) -> DataOperand,
-        k: i64,
-    ) -> DataOperand {
+    fn east(&mut self, of: &mut dyn FnMut(&mut Self, i64) -> String, k: i64) -> String {
         let own = of(self, k);
+        let to = ("east", k);
         let (quad, lane) = self.row.last();
         if k < quad || !self.row.whole {
             let next = of(self, k + 1);
-            return self.shift(own, next, 1);
+            return self.shift(to, [&own, &next], 1);
         }
         let from = |first: usize| [0, 1, 2, 3].map(|i| if i >= first { u32::MAX } else { 0 });
         match self.row.edge {
@@ -55,32 +48,27 @@ impl DataflowBuilder<'_> {
                     3 => own,
                     _ => {
                         let beyond = self.constant(from(lane + 1));
-                        self.q("sel", &[zero, own, beyond])
+                        self.q(("filled", k), "sel", &[&zero, &own, &beyond])
                     }
                 };
-                self.shift(filled, zero, 1)
+                self.shift(to, [&filled, &zero], 1)
             }
-            Edge::Mirrored => self.lanes(own, [1, 2, 3, 4].map(|next: usize| next.min(lane))),
+            Edge::Mirrored => self.lanes(to, &own, [1, 2, 3, 4].map(|next: usize| next.min(lane))),
             Edge::Periodic => {
                 let first = of(self, 0);
                 if lane == 3 {
-                    return self.shift(own, first, 1);
+                    return self.shift(to, [&own, &first], 1);
                 }
-                let first = self.lanes(first, [0; 4]);
-                let next = self.lanes(own, [1, 2, 3, 3]);
+                let first = self.lanes(("first", k), &first, [0; 4]);
+                let next = self.lanes(("next", k), &own, [1, 2, 3, 3]);
                 let beyond = self.constant(from(lane));
-                self.q("sel", &[first, next, beyond])
+                self.q(to, "sel", &[&first, &next, &beyond])
             }
         }
     }
 
     /// Returns the values one lane to the west (-1) or to the east (1) of quad `k`.
-    fn beside(
-        &mut self,
-        (side, classes): (NeighbourSide, &Classes),
-        k: i64,
-        lane: i64,
-    ) -> DataOperand {
+    fn beside(&mut self, (side, classes): (NeighbourSide, &Classes), k: i64, lane: i64) -> String {
         if let Some(loaded) = self.load_beside((side, classes), k, lane) {
             return loaded;
         }
@@ -97,7 +85,7 @@ impl DataflowBuilder<'_> {
         (side, classes): (NeighbourSide, &Classes),
         k: i64,
         lane: i64,
-    ) -> Option<DataOperand> {
+    ) -> Option<String> {
         let inside = match lane {
             -1 => k > 0,
             _ => k < self.row.last().0,
@@ -119,12 +107,7 @@ impl DataflowBuilder<'_> {
     }
 
     /// Returns the sum of the neighbours along the row.
-    pub(super) fn sum_row_neighbours(
-        &mut self,
-        side: NeighbourSide,
-        classes: &Classes,
-        k: i64,
-    ) -> DataOperand {
+    fn sum_row_neighbours(&mut self, side: NeighbourSide, classes: &Classes, k: i64) -> String {
         match (side, &classes[..]) {
             (NeighbourSide::West, _) => return self.beside((side, classes), k, -1),
             (NeighbourSide::East, _) => return self.beside((side, classes), k, 1),
@@ -134,7 +117,7 @@ impl DataflowBuilder<'_> {
                 if let ([row], true) = (&rows[..], inside || !self.row.whole) {
                     // T(i-1) = x(i-1) + x(i+1)
                     let [before, own] = [k - 1, k].map(|k| self.double(*row, k));
-                    return self.shift(before, own, 3);
+                    return self.shift(("both", k), [&before, &own], 3);
                 }
             }
             (NeighbourSide::Both, _) => {
@@ -142,18 +125,18 @@ impl DataflowBuilder<'_> {
                 if self.made.way.through.is_some() && (inside || !self.row.whole) {
                     // T(i-1) = s(i-1) + s(i+1)
                     let [before, own] = [k - 1, k].map(|k| self.double_sum(side, classes, k));
-                    return self.shift(before, own, 3);
+                    return self.shift(("both", k), [&before, &own], 3);
                 }
             }
         }
-        let both = [-1, 1].map(|lane| self.beside((side, classes), k, lane));
-        self.q("add", &both)
+        let [west, east] = [-1, 1].map(|lane| self.beside((side, classes), k, lane));
+        self.q(("both", k), "add", &[&west, &east])
     }
 
     /// Returns a quad of the result where coefficients are the same for all elements: the sum of coefficient
     /// times sum of points.
-    pub(super) fn common(&mut self, k: i64) -> DataOperand {
-        let mut terms: Vec<(Option<f32>, DataOperand)> = Vec::new();
+    pub(super) fn common(&mut self, k: i64) -> String {
+        let mut terms: Vec<(Option<f32>, String)> = Vec::new();
         for (weight, rows) in self.row.classes(1) {
             let sum = self.sum(&rows, k);
             terms.push((Some(weight), sum));
@@ -165,7 +148,7 @@ impl DataflowBuilder<'_> {
                 _ => None,
             };
             match terms.iter().position(|(own, _)| *own == weight) {
-                Some(at) => terms[at].1 = self.q("add", &[terms[at].1, sum]),
+                Some(at) => terms[at].1 = self.q(("sum", k), "add", &[&terms[at].1, &sum]),
                 None => terms.push((weight, sum)),
             }
         }
@@ -178,12 +161,7 @@ impl DataflowBuilder<'_> {
         let mut all = None;
         for (weight, sum) in terms {
             let weight = weight.map(|weight| self.number(weight));
-            all = Some(match (all, weight) {
-                (None, None) => sum,
-                (None, Some(weight)) => self.q("mul", &[sum, weight]),
-                (Some(before), Some(weight)) => self.q("madd", &[sum, weight, before]),
-                (Some(before), None) => self.q("add", &[sum, before]),
-            });
+            all = Some(self.add_term(("v", k), all, (weight, sum)));
         }
         match all {
             Some(all) => all,
@@ -194,8 +172,8 @@ impl DataflowBuilder<'_> {
 
     /// Returns a quad of the result where every element has its own coefficients, in partial sums that do not
     /// wait for each other.
-    pub(super) fn sum_own_coefficients(&mut self, k: i64) -> DataOperand {
-        let mut parts: Vec<DataOperand> = Vec::new();
+    pub(super) fn sum_own_coefficients(&mut self, k: i64) -> String {
+        let mut parts: Vec<String> = Vec::new();
         for (p, point) in self.row.stencil.points().iter().enumerate() {
             let [z, y, x] = point.offset;
             let mut of = |maker: &mut Self, k: i64| maker.load((z, y), k);
@@ -204,46 +182,51 @@ impl DataflowBuilder<'_> {
                 1 => self.east(&mut of, k),
                 _ => self.west(&mut of, k),
             };
-            let weight = DataOperand::Whole(self.made.body.quad());
-            let own = self.pointer(PointerWalkKind::Own);
             let at = p as i64 * self.pitch[1] + QUAD * k;
-            self.made.body.load(weight, own, at);
-            match parts.get(p % PARTS).copied() {
-                None => parts.push(self.q("mul", &[value, weight])),
-                Some(before) => parts[p % PARTS] = self.q("madd", &[value, weight, before]),
+            let weight = self.load_quad(&format!("a[{p}][{k}]"), PointerWalkKind::Own, at);
+            let part = p % PARTS;
+            let before = parts.get(part).cloned();
+            let first = before.is_none();
+            let sum = self.add_term(("part", k), before, (Some(weight), value));
+            match first {
+                true => parts.push(sum),
+                false => parts[part] = sum,
             }
         }
-        self.tree(parts)
+        self.tree(("v", k), parts)
     }
 
     /// Returns the mask of a row whose elements all keep their values, if edges are fixed.
-    pub(super) fn outermost(&mut self) -> Option<DataOperand> {
+    pub(super) fn outermost(&mut self) -> Option<String> {
         if self.row.edge != Edge::Fixed {
             return None;
         }
-        let kept = KeepMasks::ALL;
-        self.made.kept = Some(kept);
+        self.made.keeps_edges = true;
+        let KeepMasks { plane, row, .. } = KeepMasks::ALL;
+        let block = &mut self.made.block;
+        block.declare(&format!(".before row@1 = q{row}"));
+        block.declare(&format!(".after q{row} = row"));
         let [none, last, one] = [0, self.row.rows as u32 - 1, 1].map(|n| self.constant([n; 4]));
-        let row = DataOperand::Quad(kept.row);
-        let first = self.q("icmpeq", &[row, none]);
-        let last = self.q("icmpeq", &[row, last]);
-        self.made.body.op("iadd", &[row], &[row, one]);
-        let row = self.q("or", &[first, last]);
-        Some(self.q("or", &[row, DataOperand::Quad(kept.plane)]))
+        let block = &mut self.made.block;
+        let first = block.compute("is.first", "icmpeq", &["row@1", &none]);
+        let last = block.compute("is.last", "icmpeq", &["row@1", &last]);
+        block.operation("iadd", &["row", "row@1", &one]);
+        let either = block.compute("is.either", "or", &[&first, &last]);
+        Some(block.compute("is.kept", "or", &[&either, &format!("q{plane}")]))
     }
 
     /// Returns the quad of the result, or the old values in a row that is kept and at the row's ends.
-    pub(super) fn kept(&mut self, k: i64, sum: DataOperand, row: DataOperand) -> DataOperand {
-        let mut mask = row;
+    pub(super) fn kept(&mut self, k: i64, sum: &str, row: &str) -> String {
+        let mut mask = row.to_owned();
         for (at, end) in [
             (0, KeepMasks::ALL.first),
             (self.row.last().0, KeepMasks::ALL.last),
         ] {
             if k == at {
-                mask = self.q("or", &[mask, DataOperand::Quad(end)]);
+                mask = self.q(("kept", k), "or", &[&mask, &format!("q{end}")]);
             }
         }
         let own = self.load((0, 0), k);
-        self.q("sel", &[own, sum, mask])
+        self.q(("result", k), "sel", &[&own, sum, &mask])
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::assembly::Unfit;
 use crate::job::JobError;
-use cp2_asm::schedule::Unschedulable;
 use cp2_problems::DataError;
 
 /// Reason why a stencil cannot be computed on a machine.
@@ -64,9 +63,6 @@ pub enum StencilError {
     /// The problem of a slab is none.
     #[error(transparent)]
     Problem(#[from] cp2_problems::ProblemError),
-    /// No schedule fits the machine.
-    #[error(transparent)]
-    Schedule(#[from] Unschedulable),
     /// The program of a kernel does not fit the machine.
     #[error(transparent)]
     Unfit(#[from] Unfit),

@@ -1,4 +1,4 @@
-//! The page kernel of a block: a pipelined loop over rows.
+//! The page kernel of a block: a loop over rows.
 
 use super::error::StencilError;
 use super::row_dataflow::PointerWalkKind;
@@ -10,8 +10,22 @@ use cp2_machine::Machine;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Address register of a page's first input; the next one holds the address of its output.
-pub(super) const FIRST: u8 = 8;
+/// Registers of a page's first input and of its output.
+pub(super) const INPUT: &str = "c8";
+pub(super) const OUTPUT: &str = "c9";
+
+/// Macro by which loops take the registers that words around them name: these hold nothing there, except those that the
+/// loop names too.
+pub(super) const FREE_REGISTERS: &str = "\
+.macro free_registers
+    .rept 32, n
+    .free q{n}
+    .endr
+    .rept 15, n
+    .free a{n}
+    .endr
+.endm
+";
 
 /// An assembled page kernel.
 #[derive(Clone, Debug)]
@@ -43,10 +57,11 @@ impl StencilPageKernel {
         )?;
         let [operations, opening] = [loops, opening].map(|loops| {
             let mut operations = Operations::default();
-            for one in loops {
-                operations.add(&one.scheduled.made.body, one.iterations(), machine);
-                if let Some((body, _)) = &one.scheduled.first {
-                    operations.add(body, one.scheduled.kept_first(), machine);
+            for block in &assembled.blocks {
+                let own =
+                    |one: &&RowLoop<'_>| [&one.names.rows, &one.names.first].contains(&&block.name);
+                if let (true, Some(iterations)) = (loops.iter().any(own), block.iterations) {
+                    operations.add_block(block, iterations);
                 }
             }
             operations
@@ -61,12 +76,11 @@ impl StencilPageKernel {
 
     /// Assembles the kernel for pages of one step.
     pub(super) fn single(rows: &RowLoop<'_>, machine: &Machine) -> Result<Self, StencilError> {
-        let mut text = head(rows, "");
-        text += &rows.constants();
+        let mut text = head(rows, "", &[rows]);
         text += "    page_begin\n";
         text += &rows.place();
-        let _ = writeln!(text, "    ldx2 a{FIRST}, [a15]");
-        if rows.scheduled.first.is_some() {
+        let _ = writeln!(text, "    ldx2 {INPUT}, [a15]");
+        if rows.scheduled.made.way.kept {
             text += "    ldx2 c6, [a15 + 8]\n";
         }
         text += &rows.words(&|stream| match stream {
@@ -77,25 +91,23 @@ impl StencilPageKernel {
                 argument(stream, &line(plane, further))
             }
             // The registers already hold the first input's only plane and the first output.
-            PointerWalkKind::Plane(_) | PointerWalkKind::Words(_) => {
-                scalar_base(&format!("a{FIRST}"), 0)
-            }
-            PointerWalkKind::Result => scalar_base(&format!("a{}", FIRST + 1), 0),
+            PointerWalkKind::Plane(_) | PointerWalkKind::Words(_) => scalar_base(INPUT, 0),
+            PointerWalkKind::Result => scalar_base(OUTPUT, 0),
             PointerWalkKind::Own => argument(stream, "16"),
-            PointerWalkKind::Kept | PointerWalkKind::Keeping => scalar_base("c7", 0),
+            _ => scalar_base("c7", 0),
         });
-        text += "    page_end\n    stop\n.dmem 0\n";
-        text += &rows.data();
+        text += "    page_end\n    stop\n";
         Self::assembled(text, (&[rows], &[]), machine)
     }
 }
 
-/// Returns the beginning of a kernel's text.
-pub(super) fn head(rows: &RowLoop<'_>, what: &str) -> String {
+/// Returns the beginning of a kernel's text, with the tables of its loops.
+pub(super) fn head(rows: &RowLoop<'_>, what: &str, loops: &[&RowLoop<'_>]) -> String {
     let points = rows.row.stencil.points().len();
+    let data: String = loops.iter().map(|one| one.data()).collect();
     format!(
         "; Stencil of {points} points, {what}blocks of {} rows of {}: generated, see docs/stencil.md.\n\
-         .include \"page.s\"\n.program\n.entry start\nstart:\n",
+         .include \"page.s\"\n{FREE_REGISTERS}.dmem 0\n{data}.program\n.entry start\nstart:\n",
         rows.rows, rows.row.width
     )
 }
@@ -122,10 +134,10 @@ pub(super) fn scalar_base(register: &str, bytes: i64) -> RowPointerBase {
 
 /// Returns a pointer base that an argument word holds.
 pub(super) fn argument(stream: PointerWalkKind, place: &str) -> RowPointerBase {
-    let [_, register] = stream.registers();
+    let register = stream.register();
     RowPointerBase {
-        words: format!("    ldx a{register}, [a15 + {place}]\n"),
-        register: format!("a{register}"),
+        words: format!("    ldx {register}, [a15 + {place}]\n"),
+        register: register.to_owned(),
         bytes: 0,
     }
 }

@@ -1,4 +1,4 @@
-//! The dataflow of a row, with sums that neighbours share.
+//! The operations of a row as a linear block, with sums that neighbours share.
 //!
 //! The quads of a row are computed one after the other. Neighbours along a row lie in other lanes, and a
 //! shift by one lane is an arithmetic issue. For a row that is needed on both sides alike, the sums x(i-1) +
@@ -10,10 +10,10 @@
 //! x(i-1) and x(i+1) are two loads, of the row or of sums that go through memory.
 
 use super::dataflow_inputs::DataflowBuilder;
-use cp2_asm::schedule::{DataPointer, Dataflow};
+use crate::pipeline::BlockWriter;
 use cp2_machine::{Extensions, Machine};
 use cp2_problems::stencil::{Edge, StencilShape};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of a quad.
 pub(super) const QUAD: i64 = 16;
@@ -22,7 +22,7 @@ pub(super) const QUADS: u8 = 32;
 /// Most constants in registers; more are loaded where they are needed.
 const CONSTANTS: usize = 10;
 
-/// Variant of a row's dataflow.
+/// Variant of a row's operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowVariant {
     /// Rows of an iteration, which share the sums of planes.
@@ -64,11 +64,6 @@ impl RowVariant {
 /// Number of partial sums of a quad that do not wait for each other, where every element has its own
 /// coefficients.
 pub(super) const PARTS: usize = 4;
-/// Address register of the table of constants.
-pub(super) const TABLE: u8 = 5;
-/// Address registers of sums that go through memory, and of their loads at word addresses.
-pub(super) const THROUGH: u8 = 6;
-pub(super) const SUM_WORDS: u8 = 8;
 
 /// A row of a block.
 #[derive(Clone, Debug)]
@@ -116,41 +111,70 @@ pub(super) enum PointerWalkKind {
     Kept,
     /// Sums of planes that are kept, for stores.
     Keeping,
+    /// Constants that have no registers.
+    Table,
+    /// Sums that go through memory.
+    Sums,
+    /// The same, for loads at word addresses.
+    SumWords,
 }
 
 impl PointerWalkKind {
-    /// Returns the address registers of the earlier and the later half of an iteration: accesses through one
-    /// pointer must lie within an interval.
-    pub(super) fn registers(self) -> [u8; 2] {
+    /// Returns true if the array goes on from row to row: accesses through one pointer must lie within an interval then,
+    /// so that an iteration's halves have pointers of their own.
+    pub(super) fn steps(self) -> bool {
+        !matches!(self, Self::Table | Self::Sums | Self::SumWords)
+    }
+
+    /// Returns the scalar register that a page loads the array's address into.
+    pub(super) fn register(self) -> &'static str {
         match self {
-            Self::Plane(plane) => [0, 10].map(|first: u8| first.saturating_add_signed(plane + 1)),
-            Self::Result => [3, 13],
-            // No sums are kept where elements have their own coefficients.
-            Self::Own | Self::Kept => [4, 14],
-            // Rows are loaded at word addresses where no sums go through memory.
-            Self::Words(_) => [6, 8],
-            // The words that set up pointers no longer need a9 then.
-            Self::Keeping => [7, 9],
+            Self::Plane(-1) | Self::Words(-1) => "c11",
+            Self::Plane(0) | Self::Words(0) => "c12",
+            Self::Plane(_) | Self::Words(_) => "c13",
+            Self::Result => "c9",
+            Self::Own => "c10",
+            _ => "c7",
+        }
+    }
+
+    /// Returns the name of the pointer of the earlier or the later half of an iteration.
+    pub(super) fn name(self, late: bool) -> String {
+        let plane = |plane: i8| match plane {
+            -1 => "before",
+            0 => "own",
+            _ => "behind",
+        };
+        let name = match self {
+            Self::Plane(at) => plane(at).to_owned(),
+            Self::Words(at) => format!("{}_words", plane(at)),
+            Self::Result => "out".to_owned(),
+            Self::Own => "weights".to_owned(),
+            Self::Kept => "kept".to_owned(),
+            Self::Keeping => "keeping".to_owned(),
+            Self::Table => "table".to_owned(),
+            Self::Sums => "sums".to_owned(),
+            Self::SumWords => "sum_words".to_owned(),
+        };
+        match late {
+            true => name + "_late",
+            false => name,
         }
     }
 }
 
-/// A dataflow, with the tables and pointers of its loop.
-#[derive(Debug)]
-pub(super) struct ScheduledRow {
-    pub(super) body: Dataflow,
+/// The linear block of a row, without pointers and constants: where they begin depends on the page.
+#[derive(Clone, Debug)]
+pub(super) struct RowBlock {
+    pub(super) block: BlockWriter,
     /// Pointers, each for the earlier or the later half of an iteration.
-    pub(super) pointers: BTreeMap<(PointerWalkKind, bool), DataPointer>,
-    pub(super) table: Option<DataPointer>,
-    /// Constants of four words; the first ones are in registers from `q31` downwards.
+    pub(super) pointers: BTreeSet<(PointerWalkKind, bool)>,
+    /// Constants of four words; the first ones have registers.
     pub(super) constants: Vec<[u32; 4]>,
-    /// Masks that a page makes from its place in the array, for fixed edges.
-    pub(super) kept: Option<KeepMasks>,
-    /// Bytes of the sums that go through memory; they lie behind the constants.
+    /// True if elements at the edges keep their values: a page makes the masks from its place in the array.
+    pub(super) keeps_edges: bool,
+    /// Bytes of the sums that go through memory.
     pub(super) sums: u64,
-    pub(super) through: Option<DataPointer>,
-    /// Pointer of the loads at word addresses of these sums.
-    pub(super) sum_words: Option<DataPointer>,
     pub(super) way: RowVariant,
 }
 
@@ -165,8 +189,7 @@ pub(super) struct KeepMasks {
 }
 
 impl KeepMasks {
-    /// Number of registers taken, the highest ones.
-    const TAKEN: u8 = 4;
+    /// The highest registers.
     pub(super) const ALL: Self = Self {
         first: QUADS - 1,
         last: QUADS - 2,
@@ -175,25 +198,10 @@ impl KeepMasks {
     };
 }
 
-impl ScheduledRow {
-    /// Returns the register of the first constant; the others are below.
-    pub(super) fn first_constant(&self) -> u8 {
-        let kept = if self.kept.is_some() {
-            KeepMasks::TAKEN
-        } else {
-            0
-        };
-        QUADS - 1 - kept
-    }
-
+impl RowBlock {
     /// Returns the number of constants that are in registers.
     pub(super) fn count_held_constants(&self) -> usize {
         self.constants.len().min(self.way.count_held_constants())
-    }
-
-    /// Returns the pair registers that are free for values.
-    pub(super) fn free(&self) -> u8 {
-        2 * (self.first_constant() + 1 - self.count_held_constants() as u8)
     }
 }
 
@@ -367,8 +375,8 @@ impl BlockRow<'_> {
         })
     }
 
-    /// Builds the dataflow of a variant.
-    pub(super) fn make(&self, way: RowVariant) -> ScheduledRow {
+    /// Writes the operations of a variant.
+    pub(super) fn make(&self, way: RowVariant) -> RowBlock {
         DataflowBuilder::new(self, way).made()
     }
 

@@ -1,13 +1,10 @@
-//! The words around a loop over rows: constants, pointers, edges.
+//! The text around a loop over rows: tables, pointers, edges.
 
-use super::row_dataflow::{BlockRow, KeepMasks, PointerWalkKind};
-use super::row_schedules::{SUMMED, Scheduled};
-use cp2_asm::schedule::DataPointer;
+use super::row_dataflow::{BlockRow, KeepMasks, PointerWalkKind, QUAD, RowBlock};
+use super::row_schedules::Scheduled;
+use crate::pipeline::BlockWriter;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-
-/// Most bytes that an immediate of the scalar unit adds.
-const NEAR: i64 = 2048;
 
 /// A loop over rows of a page.
 #[derive(Debug)]
@@ -18,10 +15,39 @@ pub(super) struct RowLoop<'a> {
     pub(super) rows: usize,
     /// Planes of an array of three axes.
     pub(super) planes: Option<usize>,
-    /// Suffix of the names of its tables: pages may have several loops.
-    pub(super) label: &'static str,
+    /// Names of what belongs to it: pages may have several loops.
+    pub(super) names: LoopNames,
     /// Planes and rows from the page's block to the first row of the loop.
     pub(super) from: [i64; 2],
+}
+
+/// Names of the blocks and tables of a loop.
+#[derive(Clone, Debug)]
+pub(super) struct LoopNames {
+    /// Block of the loop.
+    pub(super) rows: String,
+    /// Block of the sums kept for the first row.
+    pub(super) first: String,
+    /// Constants that have no registers.
+    table: String,
+    /// Sums that go through memory.
+    sums: String,
+    /// Numbers that a section's place is compared with.
+    places: String,
+}
+
+impl LoopNames {
+    /// Makes names that end alike.
+    pub(super) fn new(label: &str) -> Self {
+        let name = |what: &str| format!("{what}{label}");
+        Self {
+            rows: name("rows"),
+            first: name("first_sums"),
+            table: name("table"),
+            sums: name("sums"),
+            places: name("places"),
+        }
+    }
 }
 
 /// Begin of a pointer, to which the loop adds its own offset.
@@ -34,43 +60,95 @@ pub(super) struct RowPointerBase {
     pub(super) bytes: i64,
 }
 
-impl RowLoop<'_> {
-    /// Returns the words that load the constants that have registers.
-    pub(super) fn constants(&self) -> String {
-        let made = &self.scheduled.made;
-        let mut text = String::new();
-        if !made.constants.is_empty() {
-            let _ = writeln!(text, "    movi a8, constants{}", self.label);
+impl RowBlock {
+    /// Returns the text of the loop.
+    pub(super) fn text(
+        &self,
+        row: &BlockRow<'_>,
+        names: &LoopNames,
+        iterations: u64,
+        base: &dyn Fn(PointerWalkKind) -> RowPointerBase,
+    ) -> String {
+        let mut block = self.block.clone();
+        block.declare("free_registers");
+        let [input, output] = row.pitch();
+        let points = row.stencil.points().len() as i64;
+        for &(stream, late) in &self.pointers {
+            let label = match stream {
+                PointerWalkKind::Table => Some(&names.table),
+                PointerWalkKind::Sums | PointerWalkKind::SumWords => Some(&names.sums),
+                _ => None,
+            };
+            let (place, bytes) = match label {
+                Some(label) => (label.clone(), 0),
+                None => {
+                    let begin = base(stream);
+                    (begin.register, begin.bytes)
+                }
+            };
+            let pitch = match stream {
+                PointerWalkKind::Plane(_) | PointerWalkKind::Words(_) => input,
+                PointerWalkKind::Own => points * output,
+                _ if stream.steps() => output,
+                _ => 0,
+            };
+            let step = self.way.together as i64 * pitch;
+            block.pointer(&stream.name(late), (&place, bytes), step);
         }
-        for i in 0..made.count_held_constants() {
-            let register = usize::from(made.first_constant()) - i;
-            let _ = writeln!(text, "    ldq q{register}, [a8 + {}]", 16 * i);
+        let held = self.count_held_constants();
+        for (index, &words) in self.constants.iter().take(held).enumerate() {
+            block.declare(&format!(".const C{index} = {}", four_words(words)));
+        }
+        block.text(&names.rows, iterations)
+    }
+
+    /// Returns the text of the loop's tables; `places` are the numbers that a section's place is compared with.
+    pub(super) fn data(&self, names: &LoopNames, places: Option<[[u32; 4]; 5]>) -> String {
+        let mut text = String::new();
+        let others = self.constants.iter().skip(self.count_held_constants());
+        let tables: [(&str, Vec<[u32; 4]>); 2] = [
+            (&names.table, others.copied().collect()),
+            (&names.places, places.into_iter().flatten().collect()),
+        ];
+        for (name, lines) in tables.into_iter().filter(|(_, lines)| !lines.is_empty()) {
+            let _ = writeln!(text, "    .align 16\n{name}:");
+            for line in lines {
+                let [a, b, c, d] = line.map(|word| word as i32);
+                let _ = writeln!(text, "    .int {a}, {b}, {c}, {d}");
+            }
+        }
+        if self.sums > 0 {
+            let _ = writeln!(
+                text,
+                "    .align 16\n{}:\n    .space {}",
+                names.sums, self.sums
+            );
         }
         text
     }
+}
 
+impl RowLoop<'_> {
     /// Returns the words that make the masks of elements that keep their values, each section's own, and the
     /// number of the first row.
     pub(super) fn place(&self) -> String {
-        let made = &self.scheduled.made;
         let mut text = String::new();
-        let Some(KeepMasks {
+        if !self.scheduled.made.keeps_edges {
+            return text;
+        }
+        let KeepMasks {
             first,
             last,
             plane,
             row,
-        }) = made.kept
-        else {
-            return text;
-        };
-        let lines = made.constants.len();
+        } = KeepMasks::ALL;
         let _ = writeln!(
             text,
-            "    ldq q0, [a15 + SECTION_ORIGIN]\n    movi a8, constants{}",
-            self.label
+            "    ldq q0, [a15 + SECTION_ORIGIN]\n    movi a14, {}",
+            self.names.places
         );
         for i in 0..5 {
-            let _ = writeln!(text, "    ldq q{}, [a8 + {}]", 1 + i, 16 * (lines + i));
+            let _ = writeln!(text, "    ldq q{}, [a14 + {}]", 1 + i, 16 * i);
         }
         let _ = write!(
             text,
@@ -83,7 +161,7 @@ impl RowLoop<'_> {
 
     /// Returns the numbers that a section's place is compared with: by lanes the first and the last column;
     /// the first and the last plane; and the number that is added to the block's first row.
-    fn places(&self) -> [[u32; 4]; 5] {
+    fn places(&self) -> Option<[[u32; 4]; 5]> {
         let lanes = |of: &dyn Fn(i64) -> i64| [0, 1, 2, 3].map(|lane| of(lane) as i32 as u32);
         let quad = self.row.last().0;
         let columns = self.row.columns as i64;
@@ -93,64 +171,44 @@ impl RowLoop<'_> {
             Some(planes) => [-plane, planes as i64 - 1 - plane],
             None => [-1, -1],
         };
-        [
-            lanes(&|lane| -lane),
-            lanes(&|lane| columns - 1 - 4 * quad - lane),
-            lanes(&|_| first),
-            lanes(&|_| last),
-            lanes(&|_| row),
-        ]
+        self.scheduled.made.keeps_edges.then(|| {
+            [
+                lanes(&|lane| -lane),
+                lanes(&|lane| columns - 1 - 4 * quad - lane),
+                lanes(&|_| first),
+                lanes(&|_| last),
+                lanes(&|_| row),
+            ]
+        })
     }
 
-    /// Returns the words that set up the pointers and go over the rows.
+    /// Returns the text that goes over the rows.
     pub(super) fn words(&self, from: &dyn Fn(PointerWalkKind) -> RowPointerBase) -> String {
-        let Scheduled { made, schedule, .. } = self.scheduled;
-        let mut text = String::new();
-        let add = |text: &mut String, pointer: DataPointer, from: &str, bytes: i64| {
-            let register = schedule.pointer_register(pointer);
-            further(text, register, from, bytes + schedule.bias(pointer));
-        };
-        let streams: BTreeSet<PointerWalkKind> =
-            made.pointers.keys().map(|(stream, _)| *stream).collect();
+        let made = &self.scheduled.made;
+        let streams = made.pointers.iter().map(|&(stream, _)| stream);
+        let streams = streams.filter(|stream| stream.steps());
+        let streams: BTreeSet<PointerWalkKind> = streams.collect();
         let bases: BTreeMap<PointerWalkKind, RowPointerBase> = streams
             .into_iter()
             .map(|stream| (stream, from(stream)))
             .collect();
-        for base in bases.values() {
-            text += &base.words;
-        }
-        if let Some((_, first)) = &self.scheduled.first {
-            let streams = [
-                PointerWalkKind::Plane(-1),
-                PointerWalkKind::Plane(1),
-                PointerWalkKind::Kept,
-            ];
+        let mut text: String = bases.values().map(|base| base.words.as_str()).collect();
+        if made.way.kept {
             // The rows of the planes begin with the one before the first.
-            let before = [-self.row.pitch()[0], -self.row.pitch()[0], 0];
-            for ((stream, before), register) in streams.into_iter().zip(before).zip(SUMMED) {
-                if let Some(base) = bases.get(&stream) {
-                    further(&mut text, register, &base.register, base.bytes + before);
-                }
-            }
-            text += &first.emit(self.scheduled.kept_first()).text();
+            let before = -self.row.pitch()[0];
+            let bases = [
+                (PointerWalkKind::Plane(-1), before),
+                (PointerWalkKind::Plane(1), before),
+                (PointerWalkKind::Kept, 0),
+            ];
+            let bases = bases.map(|(stream, bytes)| {
+                let mut base = from(stream);
+                base.bytes += bytes;
+                base
+            });
+            text += &sum_first_planes(&self.names.first, &bases, self.scheduled.kept_first());
         }
-        // The later half's pointer is set last: its register may hold the address that both begin at.
-        for (&(stream, _), &pointer) in &made.pointers {
-            if let Some(base) = bases.get(&stream) {
-                add(&mut text, pointer, &base.register, base.bytes);
-            }
-        }
-        for (pointer, name) in [
-            (made.table, "constants"),
-            (made.through, "sums"),
-            (made.sum_words, "sums"),
-        ] {
-            if let Some(pointer) = pointer {
-                let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
-                let _ = writeln!(text, "    movi a{register}, {name}{} + {bias}", self.label);
-            }
-        }
-        text + &schedule.emit(self.iterations()).text()
+        text + &made.text(self.row, &self.names, self.iterations(), from)
     }
 
     /// Returns the iterations of its rows.
@@ -160,38 +218,40 @@ impl RowLoop<'_> {
 
     /// Returns the text of its tables.
     pub(super) fn data(&self) -> String {
-        let made = &self.scheduled.made;
-        let mut lines = made.constants.clone();
-        if made.kept.is_some() {
-            lines.extend(self.places());
-        }
-        let mut text = String::new();
-        if !lines.is_empty() {
-            let _ = writeln!(text, "    .align 16\nconstants{}:", self.label);
-        }
-        for line in lines {
-            let [a, b, c, d] = line.map(|word| word as i32);
-            let _ = writeln!(text, "    .int {a}, {b}, {c}, {d}");
-        }
-        if made.sums > 0 {
-            let _ = writeln!(
-                text,
-                "    .align 16\nsums{}:\n    .space {}",
-                self.label, made.sums
-            );
-        }
-        text
+        self.scheduled.made.data(&self.names, self.places())
     }
 }
 
-/// Adds words that set a pointer `bytes` bytes from a scalar.
-fn further(text: &mut String, register: u8, from: &str, bytes: i64) {
-    let _ = if (-NEAR..NEAR).contains(&bytes) {
-        writeln!(text, "    addi a{register}, {from}, {bytes}")
-    } else {
-        writeln!(
-            text,
-            "    movi s0, {bytes}\n    add a{register}, {from}, s0"
-        )
+/// Returns the loop that adds two planes for the sums that are kept, a quad at a time: u(z-1) + u(z+1).
+pub(super) fn sum_first_planes(
+    name: &str,
+    [before, behind, to]: &[RowPointerBase; 3],
+    quads: u64,
+) -> String {
+    let mut block = BlockWriter::default();
+    for (pointer, base) in [("before", before), ("behind", behind), ("to", to)] {
+        block.pointer(pointer, (&base.register, base.bytes), QUAD);
+    }
+    block.declare(".apart");
+    block.declare("free_registers");
+    block.operation("ldq", &["before", "[before]"]);
+    block.operation("ldq", &["behind", "[behind]"]);
+    block.operation("add", &["sum", "before", "behind"]);
+    block.operation("stq", &["sum", "[to]"]);
+    block.text(name, quads)
+}
+
+/// Returns the four words of a constant: as one number where they are alike.
+fn four_words(words: [u32; 4]) -> String {
+    let word = |word: u32| {
+        let number = f32::from_bits(word);
+        match number.is_normal() {
+            true => format!("{:?}", f64::from(number)),
+            false => format!("int({})", word as i32),
+        }
     };
+    match words {
+        [a, b, c, d] if [b, c, d] == [a; 3] => word(a),
+        words => words.map(word).join(" "),
+    }
 }

@@ -1,31 +1,38 @@
 //! Schedules of a row: all variants that fit the registers.
 //!
-//! A block takes the variant that is the fastest for its height.
+//! A block takes the variant that is the fastest for its height. Each variant is assembled once, as a loop over many
+//! rows: what loops over fewer rows take follows from its report.
 
 use super::error::StencilError;
-use super::row_dataflow::{BlockRow, QUAD, RowVariant, ScheduledRow};
-use cp2_asm::schedule::{DataOperand, Dataflow, ModuloSchedule, PointerStep, Unschedulable};
+use super::page_kernel::{FREE_REGISTERS, scalar_base};
+use super::row_dataflow::{BlockRow, PointerWalkKind, QUAD, RowBlock, RowVariant};
+use super::row_loop::{LoopNames, RowPointerBase, sum_first_planes};
+use crate::assembly::assembly;
+use cp2_asm::{BlockReport, Source};
 use cp2_machine::Machine;
 
 /// Most issues of an iteration: the loop, with the words that fill and empty it, must fit the page loop.
 const ISSUES: usize = 1024;
 /// Most words of the loops of a page: those of the page loop but for the page's other words.
-const WORDS: usize = 3800;
-/// Cycles of setting up the pointers of kept sums.
-const POINTERS: u64 = 6;
+const WORDS: u64 = 3800;
+/// Iterations of the loops that are assembled for their reports: more than ever overlap.
+const ITERATIONS: u64 = 512;
+/// Intervals, a cycle apart from the least one on, that are tried before the loop is stretched.
+const TRIED: u64 = 64;
 
 /// Chooser of the variants of a row.
 type RowVariants<'a> = &'a dyn Fn(&BlockRow<'_>) -> Vec<RowVariant>;
 
-/// A row's dataflow with its schedule, which does not depend on the number of rows.
+/// A row's block with the report of its schedule, which does not depend on the number of rows.
 #[derive(Debug)]
 pub(super) struct Scheduled {
-    pub(super) made: ScheduledRow,
-    pub(super) schedule: ModuloSchedule,
+    pub(super) made: RowBlock,
+    /// Report of a loop of [`ITERATIONS`].
+    report: BlockReport,
     /// Quads of a row.
     quads: u64,
-    /// Loop that makes the sums kept for the first row, a quad at a time.
-    pub(super) first: Option<(Dataflow, ModuloSchedule)>,
+    /// Report of the loop that makes the sums kept for the first row, a quad at a time.
+    first: Option<BlockReport>,
 }
 
 impl BlockRow<'_> {
@@ -35,27 +42,14 @@ impl BlockRow<'_> {
         let mut refused = None;
         let mut of = |ways: RowVariants<'_>, stretched: bool| {
             let mut all = Vec::new();
-            let each = variants.iter().flat_map(|row| {
-                let ways = ways(row).into_iter();
-                ways.map(move |way| (way, row.make(way)))
-            });
-            for (way, made) in each {
-                if made.body.arithmetic().max(made.body.memory()) > ISSUES {
-                    continue;
-                }
-                let schedule = match stretched {
-                    true => made.body.schedule_stretched(machine, made.free()),
-                    false => made.body.schedule(machine, made.free()),
-                };
-                let first = way.kept.then(|| first(machine, made.free())).transpose();
-                match schedule.and_then(|schedule| Ok((schedule, first?))) {
-                    Ok((schedule, first)) => all.push(Scheduled {
-                        made,
-                        schedule,
-                        quads: self.quads().unsigned_abs(),
-                        first,
-                    }),
-                    Err(e) => refused = Some(StencilError::from(e)),
+            let each = variants
+                .iter()
+                .flat_map(|row| ways(row).into_iter().map(move |way| row.make(way)));
+            for made in each.filter(|made| made.block.count_issues() <= ISSUES) {
+                match self.schedule(made, machine) {
+                    Ok(one) if stretched || !one.is_stretched() => all.push(one),
+                    Ok(_) => {}
+                    Err(e) => refused = Some(e),
                 }
             }
             all
@@ -82,15 +76,64 @@ impl BlockRow<'_> {
             granule: machine.dma.granule.0,
         }))
     }
+
+    /// Assembles a loop of a variant for its report.
+    fn schedule(&self, made: RowBlock, machine: &Machine) -> Result<Scheduled, StencilError> {
+        let quads = self.quads().unsigned_abs();
+        let names = LoopNames::new("");
+        let base = |stream: PointerWalkKind| scalar_base(stream.register(), 0);
+        let mut text = format!(
+            "; A row's loop, for its report.\n{FREE_REGISTERS}.dmem 0\n{}.program\n",
+            made.data(&names, None)
+        );
+        if made.way.kept {
+            let bases = [
+                PointerWalkKind::Plane(-1),
+                PointerWalkKind::Plane(1),
+                PointerWalkKind::Kept,
+            ];
+            let bases: [RowPointerBase; 3] = bases.map(base);
+            text += &sum_first_planes(&names.first, &bases, 2 * quads);
+        }
+        text += &made.text(self, &names, ITERATIONS, &base);
+        text += "    stop\n";
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            ..cp2_asm::Options::default()
+        };
+        let source = Source::new("row.s", text);
+        let mut blocks = assembly("stencil", (&source, ""), &options)?
+            .blocks
+            .into_iter();
+        let first = made.way.kept.then(|| blocks.next()).flatten();
+        let Some(report) = blocks.next() else {
+            // Never: the text has the blocks.
+            return Err(StencilError::NoBlock {
+                points: self.stencil.points().len(),
+                machine: machine.name.clone(),
+                dmem: machine.cp2.dmem.0,
+                granule: machine.dma.granule.0,
+            });
+        };
+        Ok(Scheduled {
+            made,
+            report,
+            quads,
+            first,
+        })
+    }
 }
 
 impl Scheduled {
+    /// Returns true if there are registers only for an interval much longer than the least.
+    fn is_stretched(&self) -> bool {
+        self.report.interval >= self.report.bound + TRIED
+    }
+
     /// Returns the fastest of some schedules for so many rows in one of `loops` loops of a page, if one fits.
-    pub(super) fn fastest(all: &[Self], rows: usize, loops: usize) -> Option<&Self> {
+    pub(super) fn fastest(all: &[Self], rows: usize, loops: u64) -> Option<&Self> {
         let own = all.iter().filter(|one| {
-            let iterations = (rows / one.rows_per_iteration()) as u64;
-            let words = || one.schedule.emit(iterations).lines.len();
-            rows.is_multiple_of(one.rows_per_iteration()) && words() <= WORDS / loops.max(1)
+            rows.is_multiple_of(one.rows_per_iteration()) && one.words(rows) <= WORDS / loops.max(1)
         });
         own.min_by_key(|one| one.cycles(rows))
     }
@@ -108,12 +151,24 @@ impl Scheduled {
 
     /// Returns the cycles of so many rows, a multiple of those of [an iteration](Self::rows_per_iteration).
     pub(super) fn cycles(&self, rows: usize) -> u64 {
-        let iterations = rows / self.rows_per_iteration();
-        let first = self
-            .first
-            .as_ref()
-            .map(|(_, first)| first.emit(self.kept_first()).cycles + POINTERS);
-        self.schedule.emit(iterations as u64).cycles + first.unwrap_or(0)
+        let first = self.first.as_ref();
+        let first = first.map_or(0, |first| first.count_cycles(self.kept_first()));
+        self.loop_cycles(rows) + first
+    }
+
+    /// Returns the cycles of the loop over so many rows. Where so few iterations take no hardware loop, its set-up is
+    /// counted all the same.
+    fn loop_cycles(&self, rows: usize) -> u64 {
+        let iterations = (rows / self.rows_per_iteration()) as u64;
+        let all = self.report.count_cycles(ITERATIONS) + self.report.interval * iterations;
+        all.saturating_sub(self.report.interval * ITERATIONS)
+    }
+
+    /// Returns a bound of the words of the loop over so many rows: few iterations have no hardware loop, and a word for
+    /// each cycle; others may leave a remainder of the iterations after which registers repeat.
+    fn words(&self, rows: usize) -> u64 {
+        let more = self.report.copies.saturating_sub(1) * self.report.interval;
+        (self.report.words + more).min(self.loop_cycles(rows))
     }
 
     /// Returns the quads that are kept for the first row: those of the row and of the one before.
@@ -123,16 +178,16 @@ impl Scheduled {
 
     /// Returns the bytes of the sums that a block of so many rows keeps.
     pub(super) fn kept(&self, rows: usize) -> u64 {
-        match self.first {
-            Some(_) => (rows as u64 + 2) * self.quads * QUAD as u64,
-            None => 0,
+        match self.made.way.kept {
+            true => (rows as u64 + 2) * self.quads * QUAD as u64,
+            false => 0,
         }
     }
 
     /// Returns the bytes of the program's data.
     pub(super) fn data(&self) -> u64 {
         // Four lines of places, and one of where rows begin.
-        let kept = if self.made.kept.is_some() { 5 } else { 0 };
+        let kept = if self.made.keeps_edges { 5 } else { 0 };
         16 * (self.made.constants.len() as u64 + kept) + self.made.sums
     }
 
@@ -140,23 +195,4 @@ impl Scheduled {
     pub(super) fn rows_per_iteration(&self) -> usize {
         self.made.way.together.max(1)
     }
-}
-
-/// Address registers for the sums kept for the first row: both planes, and the sums.
-pub(super) const SUMMED: [u8; 3] = [0, 2, 4];
-
-/// Schedules the loop that adds two planes, a quad at a time: u(z-1) + u(z+1).
-fn first(machine: &Machine, registers: u8) -> Result<(Dataflow, ModuloSchedule), Unschedulable> {
-    let mut body = Dataflow::default();
-    let [before, behind, to] =
-        SUMMED.map(|register| body.pointer(register, PointerStep::Bytes(QUAD)));
-    let both = [before, behind].map(|plane| {
-        let value = DataOperand::Whole(body.quad());
-        body.load(value, plane, 0);
-        value
-    });
-    let sum = body.quad_op("add", &both);
-    body.store(DataOperand::Whole(sum), to, 0);
-    let schedule = body.schedule(machine, registers)?;
-    Ok((body, schedule))
 }

@@ -12,10 +12,10 @@
 //! elements are not used.
 
 use super::error::StencilError;
-use super::page_kernel::{FIRST, StencilPageKernel, argument, head, line, scalar_base};
+use super::page_kernel::{StencilPageKernel, argument, head, line, scalar_base};
 use super::row_dataflow::{PointerWalkKind, QUAD};
 use super::row_loop::{RowLoop, RowPointerBase};
-use cp2_asm::schedule::{DataOperand, Dataflow, PointerStep};
+use crate::pipeline::BlockWriter;
 use cp2_machine::Machine;
 use cp2_problems::stencil::Edge;
 use std::fmt::Write as _;
@@ -62,7 +62,7 @@ impl Fused<'_> {
     /// Assembles the kernel for a machine.
     pub(super) fn kernel(&self, machine: &Machine) -> Result<StencilPageKernel, StencilError> {
         let [first, second] = &self.loops;
-        let mut text = head(second, "two steps, ");
+        let mut text = head(second, "two steps, ", &[first, second, &self.opening]);
         text += "    ldx2 c6, [a15 + 8]\n    page_begin\n";
         for (register, plane) in [("c0", 1), ("c1", 0), ("c2", -1)] {
             let _ = writeln!(
@@ -72,52 +72,38 @@ impl Fused<'_> {
             );
         }
         text += "    ldx2 c4, [a15 + PAGE_ROWS]\n    ldx2 c8, [a15 - 8]\n";
-        text += &self.first(machine)?;
+        text += &self.first(machine);
         let planes = self.beyond(&mut text);
         text += "    loop c10 {\n";
-        text += &second.constants();
         text += &second.place();
-        let _ = writeln!(text, "    ldx2 a{FIRST}, [a15]");
+        text += "    ldx2 c12, [a15]\n";
         let row = self.pitch() * BESIDE as i64;
         text += &second.words(&|stream| match stream {
             PointerWalkKind::Plane(plane) | PointerWalkKind::Words(plane) => {
                 scalar_base(planes[(plane + 1) as usize], row)
             }
-            PointerWalkKind::Kept | PointerWalkKind::Keeping => scalar_base("c7", 0),
-            PointerWalkKind::Result | PointerWalkKind::Own => {
-                scalar_base(&format!("a{}", FIRST + 1), 0)
-            }
+            PointerWalkKind::Result => scalar_base("c13", 0),
+            _ => scalar_base("c7", 0),
         });
         // A hardware loop may not end where another does.
         text += "    nop\n    }\n    page_end\n    stop\n";
         text += "opening:\n";
         text += &self.rows(&self.opening, -1);
-        text += "    ret\n.dmem 0\n";
-        for one in self.all() {
-            text += &one.data();
-        }
+        text += "    ret\n";
         StencilPageKernel::assembled(text, (&[first, second], &[&self.opening]), machine)
-    }
-
-    /// Returns all loops.
-    fn all(&self) -> [&RowLoop<'_>; 3] {
-        let [first, second] = &self.loops;
-        [first, second, &self.opening]
     }
 
     /// Returns the text of the first step over rows from row `from` of the block on.
     fn rows(&self, rows: &RowLoop<'_>, from: i64) -> String {
         let bytes = |row: i64| row * self.pitch();
-        let mut text = rows.constants() + &rows.place();
+        let mut text = rows.place();
         text += &rows.words(&|stream| match stream {
             PointerWalkKind::Plane(plane) | PointerWalkKind::Words(plane) => RowPointerBase {
                 bytes: bytes(from),
                 ..argument(stream, &line(plane, self.further()))
             },
-            PointerWalkKind::Kept | PointerWalkKind::Keeping => scalar_base("c7", 0),
-            PointerWalkKind::Result | PointerWalkKind::Own => {
-                scalar_base("c0", bytes(from + BESIDE as i64))
-            }
+            PointerWalkKind::Result => scalar_base("c0", bytes(from + BESIDE as i64)),
+            _ => scalar_base("c7", 0),
         });
         text
     }
@@ -148,7 +134,7 @@ impl Fused<'_> {
 
     /// Returns the text of the first step. The planes of this page and of the two before are at c0, c1 and
     /// c2.
-    fn first(&self, machine: &Machine) -> Result<String, StencilError> {
+    fn first(&self, machine: &Machine) -> String {
         let first = &self.loops[0];
         let mut text = String::new();
         if self.skips() {
@@ -165,7 +151,7 @@ impl Fused<'_> {
             let share = share(first.row.rows, self.loops[1].rows, machine) as i64;
             let from = last / height % share * height;
             text += "    ldx2 c12, [a15 + SECTION_ORIGIN]\n    addi c12, c13, -1\n    shr c12, c12, 31\n    loop c12 {\n";
-            text += &self.mended(-1, 0, machine)?;
+            text += &self.mend(-1, 0);
             let _ = write!(
                 text,
                 "    nop\n    }}\n    movi s1, {}\n    sub c12, s1, c13\n    shr c12, c12, 31\n",
@@ -179,48 +165,42 @@ impl Fused<'_> {
                 );
             }
             text += "    loop c12 {\n";
-            text += &self.mended(rows - last, last, machine)?;
+            text += &self.mend(rows - last, last);
             // A hardware loop may not end where another does.
             text += "    nop\n    }\n    nop\n    }\n";
         }
-        Ok(text)
+        text
     }
 
     /// Returns the text that replaces a row beyond the array by zeros, or by its neighbour. The row is
     /// counted from the first row of the block that begins with row `block` of the array.
-    fn mended(&self, row: i64, block: i64, machine: &Machine) -> Result<String, StencilError> {
-        let mut body = Dataflow::default();
-        let pointer =
-            |body: &mut Dataflow, register| body.pointer(register, PointerStep::Bytes(QUAD));
-        let [from, to] = [0, 1].map(|register| pointer(&mut body, register));
-        let own = DataOperand::Whole(body.quad());
-        body.load(own, from, 0);
-        let mask = DataOperand::Quad(MASK);
-        let (value, beside) = match self.edge() {
-            Edge::Mirrored => {
-                let other = DataOperand::Whole(body.quad());
-                let beside = pointer(&mut body, 2);
-                body.load(other, beside, 0);
-                (body.quad_op("sel", &[other, own, mask]), true)
-            }
-            _ => (body.quad_op("andn", &[own, mask]), false),
-        };
-        body.store(DataOperand::Whole(value), to, 0);
-        let schedule = body.schedule(machine, 2 * WANTED)?;
+    fn mend(&self, row: i64, block: i64) -> String {
         let bytes = |row: i64| (row + BESIDE as i64) * self.pitch();
-        let inner = if row < 0 { 0 } else { row - 1 };
-        let mut text = format!(
+        let mut mended = BlockWriter::default();
+        mended.declare("free_registers");
+        // All accesses through a pointer lie within an interval, which is shorter than from the load to the store.
+        for pointer in ["from", "to"] {
+            mended.pointer(pointer, ("c0", bytes(row)), QUAD);
+        }
+        mended.operation("ldq", &["own", "[from]"]);
+        let mask = format!("q{MASK}");
+        if self.edge() == Edge::Mirrored {
+            let inner = if row < 0 { 0 } else { row - 1 };
+            mended.pointer("inner", ("c0", bytes(inner)), QUAD);
+            mended.operation("ldq", &["inner", "[inner]"]);
+            mended.operation("sel", &["result", "inner", "own", &mask]);
+        } else {
+            mended.operation("andn", &["result", "own", &mask]);
+        }
+        mended.operation("stq", &["result", "[to]"]);
+        let quads = self.pitch() / QUAD;
+        format!(
             "    ldp r0, [a15 + SECTION_ORIGIN]\n    lii r{low}, {block}\n    lii r{high}, {block}\n    dup1 r2, r0\n    dup1 r3, r0\n\
-             \x20   icmpeq q{MASK}, q1, q{WANTED}\n    movi s0, {at}\n    add a0, c0, s0\n    mov a1, a0\n",
+             \x20   icmpeq q{MASK}, q1, q{WANTED}\n{}",
+            mended.text("mended", quads.unsigned_abs()),
             low = 2 * WANTED,
             high = 2 * WANTED + 1,
-            at = bytes(row),
-        );
-        if beside {
-            let _ = writeln!(text, "    movi s0, {}\n    add a2, c0, s0", bytes(inner));
-        }
-        let quads = self.pitch() / QUAD;
-        Ok(text + &schedule.emit(quads.unsigned_abs()).text())
+        )
     }
 
     /// Adds the text that provides the planes beyond the array, and returns the registers with the planes

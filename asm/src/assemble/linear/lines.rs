@@ -19,7 +19,7 @@ use crate::syntax::{BlockValueName, Parser, Register, Token};
 use cp2_machine::Class;
 
 /// Directives that stand only inside a linear block.
-const INSIDE: [&str; 13] = [
+const INSIDE: [&str; 14] = [
     ".endlinear",
     ".const",
     ".pointer",
@@ -32,6 +32,7 @@ const INSIDE: [&str; 13] = [
     ".order",
     ".spread",
     ".phase",
+    ".turns",
     ".free",
 ];
 
@@ -156,6 +157,14 @@ impl Assembler<'_> {
                     return Err(Fail::new(problem, of_at));
                 }
                 block.phase = phase;
+            }
+            ".turns" => {
+                let (number, at) = p.constant_int("a number of iterations")?;
+                let range = (1, i64::from(u32::MAX));
+                if number < range.0 || number > range.1 {
+                    return Err(out_of_range("the number of iterations", number, range, at));
+                }
+                block.turns = Some(number.unsigned_abs());
             }
             ".free" => read_registers(&mut p, block)?,
             _ => return Ok(false),

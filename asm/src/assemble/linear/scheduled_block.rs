@@ -28,26 +28,28 @@ impl Composer<'_> {
         let least = lowered.dataflow.least_interval(self.machine);
         let asked = self.block.least_interval.saturating_sub(least);
         lowered.dataflow.spare = asked.max(self.block.spare) as usize;
-        let hinted = self.block.hint != PlacementHint::Free;
-        if let (true, Iterations::Known(turns)) = (hinted, iterations) {
-            // Few operations less may give a longer fill: orders and intervals are compared by all cycles.
-            lowered.dataflow.turns = Some(turns);
-        }
+        lowered.dataflow.turns = self.block.turns;
         let free = lowered.free_registers();
         let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
         // A count that is not known has to fit the number of copies.
         let counted = iterations == Iterations::Unknown;
+        let hinted = self.block.hint != PlacementHint::Free;
+        if hinted && !counted {
+            // This search does not depend on the number of iterations.
+            let kept = self.search(dataflow, &free, || {
+                (dataflow.schedule_or_stretch(self.machine, free), None)
+            });
+            if kept.0.is_ok() {
+                return self.take_schedule(lowered, &kept);
+            }
+        }
         let kept = self.search(dataflow, &(request, true), || {
-            let (found, report) = match hinted && !counted {
-                true => (dataflow.schedule_or_stretch(self.machine, free), None),
-                false => {
-                    let (found, report) = dataflow.schedule_best(self.machine, &request);
-                    (found, Some(report))
+            if counted || !hinted {
+                let (found, report) = dataflow.schedule_best(self.machine, &request);
+                if found.is_ok() || !hinted {
+                    return (found, Some(report));
                 }
-            };
-            if found.is_ok() || !hinted {
-                return (found, report);
             }
             // The order of the text may be none that loads and stores can keep.
             let (found, report) = dataflow
