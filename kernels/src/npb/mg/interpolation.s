@@ -95,6 +95,7 @@
     interpolation_pointers \rows, (\two ? 1 : 2)*NUMBER_BYTES*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     .if \two
     interpolation_of_two
@@ -138,6 +139,7 @@
     .pointer v1 = \u + \u_at by 4*NUMBER_BYTES*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     interpolation_quads \q, 2, correction_sums
     .endlinear
@@ -153,6 +155,7 @@
     .pointer out = c5 by NUMBER_BYTES*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     .rept \q, x
     .phase x, \q + 1

@@ -42,6 +42,7 @@
     .pointer to = \to + \to_at by 16*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     .rept \q/LANES, k
     .phase LANES*k, \q + 1

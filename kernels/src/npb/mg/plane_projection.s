@@ -33,6 +33,7 @@
     .pointer out = c5 by NUMBER_BYTES*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     row_of_coarse_quads \q, plane_projection_across, plane_projection_finish
     .endlinear

@@ -57,6 +57,7 @@
     .pointer given[2] = \given + \given_at by NUMBER_BYTES*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     row_of_quads \q, plane_residual_make, plane_residual_turn, plane_residual_finish
     .if SQUARES

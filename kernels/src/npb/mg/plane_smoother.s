@@ -53,6 +53,7 @@
     .pointer begun[2] = \begun + \begun_at by NUMBER_BYTES*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     row_of_quads \q, plane_smoother_make, plane_smoother_turn, plane_smoother_finish
     .endlinear

@@ -35,6 +35,7 @@
     .pointer out = c5 by NUMBER_BYTES*(\q)
     .apart
     .spread
+    .turns \rows
     free_registers
     .if \two
     projection_of_four

@@ -42,6 +42,7 @@
     .endif
     .apart
     .spread
+    .turns \rows
     free_registers
     row_of_quads \q, smoother_make, number_permute, smoother_finish
     .endlinear
