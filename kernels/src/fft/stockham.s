@@ -1,4 +1,6 @@
-; Stockham's algorithm in DMEM: passes of radix 4 and 8 over rows of N = 16 .. 2048 numbers, as linear blocks.
+; Stockham's algorithm in DMEM: passes of radix 4 and 8 as linear blocks.
+;
+; The rows of a page have N = 16 .. 2048 numbers.
 ;
 ; The including file defines N, INVERSE and R1 .. R4 (see fft.s), and
 ;   OTHER     a8 is the input page; the passes alternate between it and a{OTHER}
@@ -15,8 +17,8 @@
 ; W^(k m), W = exp(-2 pi i/(r L)), and writes the numbers t r L + m' L + k.
 ; Columns k and k + 1 are neighbours, a quad. After the last pass L = N.
 ;
-; Bounds. Radix 8 takes 24 butterflies and 22 loads and stores for two columns, radix 4 takes 16 and 16 for four: no pass
-; takes fewer cycles than its butterflies.
+; Bounds. Radix 8 takes 24 butterflies and 22 loads and stores for two columns, radix 4 takes 16 and 16 for four: no
+; pass takes fewer cycles than its butterflies.
 ;
 ; The first pass loads by macro `take` and the last one stores by macro `give`: `take x, place, row` makes the quad x of
 ; a row from what is at a place, `give y, place, row` stores a quad of results. So a weight, or a product with a
@@ -53,8 +55,8 @@
     .endr
 .endm
 
-; A pass of radix 8 after L > 1 from a{from} to a{to}. The pointers jump at the end of a transform and after L columns. An
-; iteration loads nothing that is stored within N/128 - 1 iterations of the end of the pass before.
+; A pass of radix 8 after L > 1 from a{from} to a{to}. The pointers jump at the end of a transform and after L columns.
+; An iteration loads nothing that is stored within N/128 - 1 iterations of the end of the pass before.
 .macro radix8 from, to, L, take, give
     .linear pass8_{\L}, c0 at least LEAST multiple of LEAST
     .pointer in  = a{\from} by table reads round N/2
