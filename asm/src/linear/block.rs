@@ -197,7 +197,7 @@ pub(crate) enum BlockStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableAddress {
     Known(i64),
-    /// That of the label with this number among those of the block, which may come later in the source.
+    /// The address of the label with this number among those of the block, which may come later in the source.
     Label(usize),
 }
 

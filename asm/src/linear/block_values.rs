@@ -1,4 +1,4 @@
-//! What a block says of its values, constants and registers.
+//! Questions to a block about its values, constants and registers.
 
 use super::block::{BlockCount, BlockOperand, BlockOperation, LinearBlock};
 use crate::diag::{Fail, Problem};

@@ -167,7 +167,7 @@ fn reports(text: &str) -> Vec<cp2_asm::BlockReport> {
     }
 }
 
-/// What has no effect costs nothing, over iterations and halves too, and the report says where it stands.
+/// Operations without effect cost nothing, over iterations and halves too, and the report says where they stand.
 #[test]
 fn operations_without_effect_are_dropped() {
     let text = |idle: &str| {
