@@ -6,6 +6,7 @@
 
 mod apart;
 mod block;
+mod block_values;
 mod carried_values;
 mod effects;
 mod lower;

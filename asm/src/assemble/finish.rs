@@ -66,8 +66,8 @@ impl Assembler<'_> {
         }
         self.place_pool();
         self.place_constant_tables();
-        self.check_table_labels();
         self.hint_at_order();
+        self.check_table_labels();
         let words = self.finish_words();
         loops::check(&mut self, &words);
         self.check_end(&words);

@@ -147,6 +147,11 @@ impl Sink {
             .for_each(revise);
     }
 
+    /// Counts the errors.
+    pub(crate) fn count_errors(&self) -> usize {
+        self.errors.len()
+    }
+
     pub(crate) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
     }

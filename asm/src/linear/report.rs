@@ -60,8 +60,8 @@ pub struct ChainOverlap {
     pub memory: u64,
     /// Cycles by which they would be shorter still if they had no register in common.
     pub registers: u64,
-    /// Operations between two loops that stay as they are written: more than [`MOST_OPERATIONS`](Self::MOST_OPERATIONS),
-    /// or some of one word that exchange registers.
+    /// Operations between two loops that stay as they are written: more than
+    /// [`MOST_OPERATIONS`](Self::MOST_OPERATIONS), or some of one word that exchange registers.
     pub unmoved: u64,
 }
 

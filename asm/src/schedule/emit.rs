@@ -299,6 +299,10 @@ impl ModuloSchedule {
         let end = u64::from(self.length());
         let (stages, unroll) = self.overlap();
         let fill = (stages - 1) * interval;
+        let fill = match &hardware {
+            Some(_) if self.body.unstalled => fill - self.count_early(fill),
+            _ => fill,
+        };
         let once = unroll * interval;
         let looped = hardware.as_ref().map_or(0, |(turns, _)| turns * once);
         // No words follow the last operation of the last iteration, except the rest of the hardware loop's
@@ -337,6 +341,30 @@ impl ModuloSchedule {
             lines,
             cycles: total + setup - early - late,
         }
+    }
+
+    /// Returns the cycles by which the hardware loop begins before so many cycles are over, so that the word before it
+    /// has a free memory slot. The last stage of an iteration is shorter than an interval, so its last cycles need no
+    /// words before the loop.
+    fn count_early(&self, fill: u64) -> u64 {
+        let interval = u64::from(self.interval);
+        let steps = self.steps.iter().flatten();
+        let end = self.cycles.iter().chain(steps).max();
+        let end = end.map_or(0, |&last| u64::from(last) + 1);
+        let spare = (fill + interval).saturating_sub(end);
+        let accesses = self.body.ops.iter().zip(&self.cycles);
+        let accesses = accesses.filter(|(op, _)| op.takes_memory());
+        let accesses = accesses
+            .map(|(_, at)| at)
+            .chain(self.steps.iter().flatten());
+        let taken = |time: u64| {
+            let mut accesses = accesses.clone();
+            accesses.any(|&at| self.instance(at, time, u64::MAX).is_some())
+        };
+        let mut early = (0..=spare).take_while(|early| *early < fill);
+        early
+            .find(|early| !taken(fill - early - 1))
+            .unwrap_or_default()
     }
 
     /// Writes the words before the first arithmetic operation as late as possible, or those behind the last

@@ -200,7 +200,7 @@ fn reports(text: &str) -> Vec<cp2_asm::BlockReport> {
     }
 }
 
-/// What has no effect costs nothing, over iterations and halves too, and the report says where it stands.
+/// Operations without effect cost nothing, over iterations and halves too, and the report says where they stand.
 #[test]
 fn operations_without_effect_are_dropped() {
     let text = |idle: &str| {
@@ -349,4 +349,31 @@ fn tables_may_come_later() {
         1,
         "{unknown}"
     );
+}
+
+/// A loop begins beside the word before it if an iteration leaves a memory slot free.
+#[test]
+fn loops_begin_beside_a_word() {
+    for name in ["vm7", "vm9"] {
+        let machine = Machine::builtin(name).unwrap();
+        let options = Options {
+            machine: Some(&machine),
+            ..Options::default()
+        };
+        let mut beside = 0;
+        for (file, text, _) in LOOPS {
+            let assembly = assemble(&Source::new(file, text), &options).unwrap();
+            let block = &assembly.blocks[0];
+            let words = assembly.program.decode().unwrap();
+            let mut words = words.iter().skip(block.first_word).map(ToString::to_string);
+            let word = words.find(|word| word.contains("loop ")).unwrap();
+            let alone = !word.contains("||");
+            beside += usize::from(!alone);
+            assert!(
+                !alone || block.memory == block.interval,
+                "{file}, {name}: {word}"
+            );
+        }
+        assert!(beside + 4 > LOOPS.len(), "{beside}");
+    }
 }

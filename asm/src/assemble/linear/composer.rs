@@ -81,7 +81,13 @@ impl Assembler<'_> {
             return Err(Fail::new(Problem::NeedsMachine, block.at));
         };
         let mut rows = self.check_block(&mut block)?;
-        drop_without_effect(&mut block, &mut rows, &[])?;
+        if let Err(fail) = drop_without_effect(&mut block, &mut rows, &[]) {
+            // A store that is flawed is not there: that has been reported.
+            return match self.sink.count_errors() > block.errors_before {
+                true => Ok(()),
+                false => Err(fail),
+            };
+        }
         let blocks = std::slice::from_ref(&block);
         let free = self.find_free_registers(&block.free, (&[], blocks), machine.cp2.registers);
         let composer = Composer::new(self, machine, (&block, &rows), (free, 0), context.chain);

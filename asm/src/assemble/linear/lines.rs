@@ -198,7 +198,8 @@ impl Assembler<'_> {
             false => BlockCount::Once,
         };
         p.end()?;
-        let block = LinearBlock::new(name.text.shared(), at, context.chain, count);
+        let mut block = LinearBlock::new(name.text.shared(), at, context.chain, count);
+        block.errors_before = self.sink.count_errors();
         self.linear = Some(Box::new(block));
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::assemble::select::Selected;
 use crate::assemble::state::{Assembler, Datum, Extent, Format, PendingWord};
 use crate::diag::{Chain, Fail, Problem};
 use crate::expr::{Expr, Symbols, Value};
-use crate::isa::{Op, RegSet};
+use crate::isa::{Op, RegSet, Slot};
 use crate::issue::{Scoreboard, WordTiming};
 use crate::program::SymbolKind;
 use crate::source::Span;
@@ -96,6 +96,58 @@ fn waits_in_turn(board: &Scoreboard, turn: &[Option<WordTiming>], now: u64) -> b
     })
 }
 
+/// Lets words that begin hardware loops stand beside the word before them where its memory slot is free.
+fn join_loops(words: &[ParsedWord], machine: &Machine) -> Vec<ParsedWord> {
+    let cp2 = &machine.cp2;
+    let mut joined: Vec<ParsedWord> = Vec::with_capacity(words.len());
+    for (number, own) in words.iter().enumerate() {
+        let before = joined.last_mut();
+        let Some(before) = before.filter(|before| own.opens && before.takes_memory_operation())
+        else {
+            joined.push(own.clone());
+            continue;
+        };
+        // The loop reads nothing that the word before computes, and its first turn waits for nothing of it.
+        let timing = before.timing(cp2);
+        let turn = words.get(number + 1..).unwrap_or_default();
+        let length = turn.iter().position(|word| word.closes);
+        let turn = turn.get(..length.map_or(0, |last| last + 1));
+        let turn = turn.unwrap_or_default().iter();
+        let turn: Vec<_> = turn.map(|word| Some(word.timing(cp2))).collect();
+        let mut board = Scoreboard::default();
+        board.issue(&timing, 0);
+        let apart = timing.distance_to(&own.timing(cp2)).is_none();
+        if !apart || waits_in_turn(&board, &turn, 1 + cp2.loop_setup.0) {
+            joined.push(own.clone());
+            continue;
+        }
+        before.insts.retain(|inst| !is_nop(inst));
+        if before.insts.is_empty() {
+            before.place = own.place;
+        }
+        before.insts.extend(own.insts.iter().cloned());
+        before.opens = true;
+    }
+    joined
+}
+
+/// Returns true for an operation that only lets time pass.
+fn is_nop(inst: &Selected) -> bool {
+    matches!(inst.inst.op, Op::Nop | Op::MemNop)
+}
+
+impl ParsedWord {
+    /// Returns true if the word has room for an operation in its memory slot that changes what comes next.
+    fn takes_memory_operation(&self) -> bool {
+        let arithmetic = |inst: &Selected| inst.inst.row().slot() == Slot::Arith;
+        let free = self
+            .insts
+            .iter()
+            .all(|inst| is_nop(inst) || arithmetic(inst));
+        free && !self.opens && !self.closes && !self.settles && self.target.is_none()
+    }
+}
+
 impl PlacedBlock {
     /// Returns the state of the machine behind the branch to a label.
     pub(super) fn state_behind(&self, label: &Rc<str>, machine: &Machine) -> IssueState {
@@ -123,6 +175,7 @@ impl PlacedBlock {
         machine: &Machine,
         state: &IssueState,
     ) -> Result<Self, Fail> {
+        let words = &join_loops(words, machine);
         let nop = parse_word(asm, "nop", (Span::START, Chain::default()), None)?;
         let mut delays = LoopDelays::new();
         for _ in 0..MOST_DELAYS {

@@ -33,10 +33,10 @@ fn write_program(count: &str, iterations: i64) -> String {
     let mut text = format!(".dmem {LIST:#x}\n");
     for number in 0..NODES {
         let [next, adds, a, b] = node(number);
-        let next = LIST + 16 * next;
-        writeln!(text, "    .int {next}, {adds}, {a}, {b}").unwrap();
+        let next = LIST + 32 * next;
+        writeln!(text, "    .int {next}, 0, {adds}, 0, {a}, {b}, 0, 0").unwrap();
     }
-    let first = LIST + 16;
+    let first = LIST + 32;
     write!(
         text,
         ".program
@@ -53,8 +53,8 @@ before:
     .pointer to = c4 by 0
     .apart
     ldx second, [p]
-    ldx adds, [p + 4]
-    ldp v, [p + 8]
+    ldx adds, [p + 8]
+    ldp v, [p + 16]
     stp v, [to]
     .endlinear
     .linear follow, {count}
@@ -62,9 +62,9 @@ before:
     .apart
     .before next@1 = start.second, sum@1 = start.adds
     ldx next, [next@1]
-    ldx adds, [next@1 + 4]
+    ldx adds, [next@1 + 8]
     add sum, sum@1, adds
-    ldp v, [next@1 + 8]
+    ldp v, [next@1 + 16]
     stp v, [to]
     .endlinear
     .linear double, 3
