@@ -95,7 +95,9 @@
     interpolation_pointers \rows, (\two ? 1 : 2)*NUMBER_BYTES*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     .if \two
     interpolation_of_two
@@ -139,7 +141,9 @@
     .pointer v1 = \u + \u_at by 4*NUMBER_BYTES*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     interpolation_quads \q, 2, correction_sums
     .endlinear
@@ -155,7 +159,9 @@
     .pointer out = c5 by NUMBER_BYTES*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     .rept \q, x
     .phase x, \q + 1

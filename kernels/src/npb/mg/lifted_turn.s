@@ -42,7 +42,9 @@
     .pointer to = \to + \to_at by 16*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     .rept \q/LANES, k
     .phase LANES*k, \q + 1

@@ -33,7 +33,9 @@
     .pointer out = c5 by NUMBER_BYTES*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     row_of_coarse_quads \q, plane_projection_across, plane_projection_finish
     .endlinear

@@ -57,7 +57,9 @@
     .pointer given[2] = \given + \given_at by NUMBER_BYTES*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     row_of_quads \q, plane_residual_make, plane_residual_turn, plane_residual_finish
     .if SQUARES

@@ -53,7 +53,9 @@
     .pointer begun[2] = \begun + \begun_at by NUMBER_BYTES*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     row_of_quads \q, plane_smoother_make, plane_smoother_turn, plane_smoother_finish
     .endlinear

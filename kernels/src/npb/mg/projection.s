@@ -35,7 +35,9 @@
     .pointer out = c5 by NUMBER_BYTES*(\q)
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     .if \two
     projection_of_four

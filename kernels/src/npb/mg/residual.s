@@ -32,7 +32,9 @@
     .pointer r = c8 by NUMBER_BYTES*(\q)
     .apart                              ; The window and the page of v are two arrays.
     .spread                             ; Long chains of operations: loads and stores come as they fall due.
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     row_of_quads \q, residual_make, number_permute, residual_finish
     .endlinear
 .endm

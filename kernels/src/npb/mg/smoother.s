@@ -42,7 +42,9 @@
     .endif
     .apart
     .spread
-    .turns \rows
+    .if \q <= 8                         ; Few quads: filling and draining weigh.
+    .turns 16
+    .endif
     free_registers
     row_of_quads \q, smoother_make, number_permute, smoother_finish
     .endlinear
