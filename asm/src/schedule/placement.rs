@@ -110,7 +110,7 @@ impl Dataflow {
     /// Returns for every load and store the cycles by which it could be moved towards the arithmetic.
     pub(super) fn slack(&self, cycles: &[u32], latency: impl Fn(&Op) -> i64) -> Vec<u32> {
         if self.has_scalars() || self.reads_earlier() {
-            // What other iterations leave keeps every access in its place.
+            // Values of other iterations keep every access in its place.
             return vec![0; self.ops.len()];
         }
         // Words that come nearer to the arithmetic stay one behind the other, and with them the orders of accesses.

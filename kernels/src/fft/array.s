@@ -65,7 +65,7 @@
 .include "stockham.s"
 .include "column_passes.s"
 
-; What the columns leave in registers is of no use to the rows.
+; Registers of the columns, which are of no use to the rows.
 .macro stockham_registers
     .rept 32, i
     .free q{i}

@@ -1,4 +1,4 @@
-//! Writes linear blocks: loops whose operations are known only when a kernel is planned.
+//! Writes linear blocks of loops that are known when a kernel is planned.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

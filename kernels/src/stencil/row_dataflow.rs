@@ -115,13 +115,13 @@ pub(super) enum PointerWalkKind {
     Table,
     /// Sums that go through memory.
     Sums,
-    /// The same, for loads at word addresses.
+    /// Sums that go through memory and are loaded at word addresses.
     SumWords,
 }
 
 impl PointerWalkKind {
-    /// Returns true if the array goes on from row to row: accesses through one pointer must lie within an interval then,
-    /// so that an iteration's halves have pointers of their own.
+    /// Returns true if the array goes on from row to row: accesses through one pointer must lie within an interval
+    /// then, so that an iteration's halves have pointers of their own.
     pub(super) fn steps(self) -> bool {
         !matches!(self, Self::Table | Self::Sums | Self::SumWords)
     }

@@ -24,7 +24,8 @@ fn no_word_stalls() {
     }
 }
 
-/// The sources assemble without definitions too, so that `cp2 asm` takes them as they are. Linear blocks need a machine.
+/// The sources assemble without definitions too, so that `cp2 asm` takes them as they are. Linear blocks need a
+/// machine.
 #[test]
 fn the_sources_have_defaults() {
     let machine = Machine::builtin("vm7").unwrap();
