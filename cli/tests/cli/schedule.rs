@@ -114,6 +114,34 @@ fn blocks_are_reported_for_each_machine() {
     assert!(!text.contains("vm9"), "{text}");
 }
 
+/// Operations without effect are listed with their lines, once for all machines.
+#[test]
+fn dropped_operations_are_reported() {
+    let bench = Bench::new();
+    let text = ".program
+        .linear row, 8
+        .pointer p = c4 by 16
+        ldq x, [p]
+        ldq y, [p + 16]
+        add z, y, y
+        stq x, [p]
+        .endlinear
+        stop\n";
+    bench.write("k.s", text.to_owned());
+    let json = bench
+        .cp2("schedule k.s --machine vm7 --json")
+        .works()
+        .json();
+    let place = |line: u64| serde_json::json!({"file": "k.s", "line": line});
+    assert_eq!(
+        json["blocks"][0]["dropped"],
+        Value::from(vec![place(5), place(6)])
+    );
+    let text = bench.cp2("schedule k.s").works().out.clone();
+    let said = "row k.s:2  2 operations without effect dropped: k.s:5, k.s:6\n";
+    assert_eq!(text.matches(said).count(), 1, "{text}");
+}
+
 /// The emulator takes as many cycles more for a larger count as the formulas say.
 #[test]
 fn formulas_are_the_emulators_cycles() {
