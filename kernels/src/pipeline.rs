@@ -2,8 +2,6 @@
 
 mod block_writer;
 mod operations;
-mod ops;
 
 pub(crate) use block_writer::{BlockWriter, address};
 pub(crate) use operations::Operations;
-pub(crate) use ops::Ops;

@@ -154,7 +154,7 @@ const KERNELS: [Entry; 19] = [
     Entry {
         name: "transpose",
         summary: "the transposes of complex matrices",
-        sources: &[],
+        sources: &["dsp/transpose.s"],
         parameters: &[
             SizeParameter::new("rows", 1024, "rows"),
             SizeParameter::new("columns", 1024, "columns"),

@@ -2,7 +2,6 @@
 
 use crate::assembly::Unfit;
 use crate::job::JobError;
-use cp2_asm::schedule::Unschedulable;
 
 /// The reason why an operation cannot be planned or run.
 #[derive(Debug, thiserror::Error)]
@@ -52,9 +51,6 @@ pub enum DspError {
         /// Name of the machine.
         machine: String,
     },
-    /// The machine has no schedule for the kernel.
-    #[error(transparent)]
-    Schedule(#[from] Unschedulable),
     /// The machine has too little of something for the kernel.
     #[error(transparent)]
     Unfit(#[from] Unfit),

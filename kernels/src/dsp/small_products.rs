@@ -4,12 +4,11 @@
 //! products, all but the first of a sum with its addition.
 
 use super::error::DspError;
-use super::kernel::{VectorPageKernel, VectorRecipe, pointer};
+use super::kernel::VectorPageKernel;
 use super::plan::{KernelOperand, OutputArray, VectorPlan};
 use super::tile::{self, COMPLEX, Factor, SUMS, parts};
 use crate::job::{Job, KernelRun};
-use crate::pipeline::Ops;
-use cp2_asm::schedule::Dataflow;
+use crate::pipeline::BlockWriter;
 use cp2_host::{Buffer, DeviceOptions, Paging, Stream};
 use cp2_machine::{Class, Machine};
 use cp2_reference::{Figures, MatrixProducts};
@@ -146,46 +145,60 @@ fn block([m, k, n]: [usize; 3]) -> usize {
     (BLOCK / (m * k * n)).clamp(4, 32).next_multiple_of(2)
 }
 
-/// Builds the kernel by the first order and number of chains for which there is a schedule.
+/// Builds the kernel by the first order and number of chains for which there is a schedule, or else by the one with the
+/// fewest cycles.
 fn build(sides: [usize; 3], machine: &Machine) -> Result<VectorPageKernel, DspError> {
-    // In order the body needs the fewest registers. Where sums are few and latencies long, the longest chains
+    // In order the block needs the fewest registers. Where sums are few and latencies long, the longest chains
     // have to go first, or a sum has to be several chains that are added up.
     let [m, k, n] = sides;
     let chains = (SUMS / (m * n).max(1)).max(1);
-    let ways = [
-        (Dataflow::in_order(), 1),
-        (Dataflow::default(), 1),
-        (Dataflow::in_order(), chains),
-        (Dataflow::default(), chains),
-    ];
-    let mut refused = None;
+    let ways = [(true, 1), (false, 1), (true, chains), (false, chains)];
+    let mut others: Result<Option<VectorPageKernel>, DspError> = Ok(None);
     let tried = if chains > 1 { 4 } else { 2 };
-    for (body, chains) in ways.into_iter().take(tried) {
-        match recipe(sides, body, chains).build(machine) {
-            Err(DspError::Schedule(why)) => refused = refused.or(Some(why)),
-            done => return done,
+    for (in_order, chains) in ways.into_iter().take(tried) {
+        let text = text(sides, in_order, chains);
+        let made = VectorPageKernel::from_known_blocks("small-product", text, (&[1], 4), machine);
+        match (made, &others) {
+            (Ok(made), _) if !made.is_stretched() => return Ok(made),
+            (Ok(made), Ok(Some(other))) if other.cycles <= made.cycles => {}
+            (Ok(made), _) => others = Ok(Some(made)),
+            (Err(why), Ok(None)) => others = Err(why),
+            (Err(_), _) => {}
         }
     }
-    let why = refused.map(|why| format!(": {why}")).unwrap_or_default();
-    Err(DspError::Size {
-        what: "the number of multiplications of a product",
-        found: m * k * n,
-        expected: format!("fewer, which have a schedule on {}{why}", machine.name),
-    })
+    match others {
+        Ok(Some(made)) => Ok(made),
+        Err(DspError::Unfit(why)) if !why.is_refusal() => Err(why.into()),
+        other => Err(DspError::Size {
+            what: "the number of multiplications of a product",
+            found: m * k * n,
+            expected: format!(
+                "fewer, which have a schedule on {}{}",
+                machine.name,
+                other
+                    .err()
+                    .map(|why| format!(": {why}"))
+                    .unwrap_or_default()
+            ),
+        }),
+    }
 }
 
-/// Describes the kernel of products of these sides.
-fn recipe([m, k, n]: [usize; 3], body: Dataflow, chains: usize) -> VectorRecipe<'static> {
-    let mut ops = Ops::from_body(body, &[]);
+/// Returns the text of the kernel of products of these sides.
+fn text([m, k, n]: [usize; 3], in_order: bool, chains: usize) -> String {
     let tile = if [m * k, k * n, m * n].iter().all(|size| size % 2 == 0) {
         1
     } else {
         2
     };
-    let bytes = |size: usize| (tile * size * COMPLEX) as i64;
-    let from_a = pointer(&mut ops.body, 0, bytes(m * k));
-    let from_b = pointer(&mut ops.body, 2, bytes(k * n));
-    let to = pointer(&mut ops.body, 1, bytes(m * n));
+    let mut own = BlockWriter::default();
+    for (name, place, size) in [("a", "c4", m * k), ("b", "c8", k * n), ("c", "c5", m * n)] {
+        own.pointer(name, (place, 0), (tile * size * COMPLEX) as i64);
+    }
+    own.declare(".apart");
+    if in_order {
+        own.declare(".order");
+    }
     // Blocks of about as many sums as a multiply-add has cycles of latency.
     let (tall, wide) = match m {
         1 => (1, SUMS),
@@ -193,18 +206,25 @@ fn recipe([m, k, n]: [usize; 3], body: Dataflow, chains: usize) -> VectorRecipe<
         _ => (3.max(SUMS / n), SUMS / 2),
     };
     for product in 0..tile {
-        let factor = |pointer, rows: usize, columns: usize| Factor {
-            pointer,
+        let factor = |name, rows: usize, columns: usize| Factor {
+            name,
             place: move |i: usize, j: usize| (product * rows + i) * columns + j,
         };
-        let (a, b, c) = (factor(from_a, m, k), factor(from_b, k, n), factor(to, m, n));
+        let (a, b, c) = (factor("a", m, k), factor("b", k, n), factor("c", m, n));
         for rows in parts(m, tall) {
             for columns in parts(n, wide) {
                 let sides = (rows.clone(), columns, k);
-                tile::block(&mut ops.body, (&a, &b, &c), sides, (true, chains));
+                tile::block(&mut own, (&a, &b, &c), sides, (true, chains));
             }
         }
     }
-    let pages = (vec![(from_a, 0, 0), (from_b, 1, 0)], vec![(to, 0, 0)]);
-    VectorRecipe::streaming("small-product", ops, pages, block([m, k, n]) / tile)
+    let block = block([m, k, n]);
+    let [of_a, of_b, of_c] = [m * k, k * n, m * n].map(|size| block * size * COMPLEX);
+    format!(
+        "; Products of {m} x {k} by {k} x {n} complex matrices: generated.\n.include \"page.s\"\n.program\n.entry start\nstart:\n    \
+         movi s0, {of_a}\n    movi s1, {of_b}\n    movi s2, {of_c}\n    page_begin\n    ldx2 c4, [a15]\n    \
+         ldx2 c6, [a15 + 8]\n    ldx c8, [a15 + 16]\n    loop c6 {{\n{}    \
+         add c4, c4, s0\n    add c8, c8, s1\n    add c5, c5, s2\n    nop\n    }}\n    page_end\n    stop\n",
+        own.text("products", (block / tile) as u64)
+    )
 }

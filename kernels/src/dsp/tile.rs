@@ -1,6 +1,6 @@
 //! An unrolled product of small complex matrices, with sums in registers.
 
-use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Dataflow};
+use crate::pipeline::{BlockWriter, address};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -33,37 +33,35 @@ pub(super) fn parts(total: usize, most: usize) -> Vec<Range<usize>> {
 
 /// A matrix of contiguous complex numbers from a quad's boundary on; `place` returns the index of an element.
 pub(super) struct Factor<F> {
-    pub(super) pointer: DataPointer,
+    /// Name of the pointer, and of the quads.
+    pub(super) name: &'static str,
     pub(super) place: F,
 }
 
 /// Quads that a block has loaded, by their places.
 struct LoadedQuads<'a, F> {
     from: &'a Factor<F>,
-    quads: BTreeMap<usize, DataValue>,
+    quads: BTreeMap<usize, String>,
 }
 
 impl<F: Fn(usize, usize) -> usize> LoadedQuads<'_, F> {
-    /// Returns the register of an element, and adds the load of its quad if there is none yet.
-    fn element(&mut self, body: &mut Dataflow, row: usize, column: usize) -> DataOperand {
+    /// Returns the name of an element, and adds the load of its quad if there is none yet.
+    fn element(&mut self, block: &mut BlockWriter, row: usize, column: usize) -> String {
         let place = (self.from.place)(row, column);
-        let quad = *self.quads.entry(place / 2).or_insert_with(|| {
-            let quad = body.quad();
+        let name = self.from.name;
+        let quad = self.quads.entry(place / 2).or_insert_with(|| {
             let offset = COMPLEX * (place - place % 2);
-            body.load(DataOperand::Whole(quad), self.from.pointer, offset as i64);
-            quad
+            let from = address(name, offset as i64);
+            block.compute(&format!("{name}[{}]", place / 2), "ldq", &[&from])
         });
         half(quad, place)
     }
 }
 
 /// Returns the half of a quad at a place.
-fn half(quad: DataValue, place: usize) -> DataOperand {
-    if place.is_multiple_of(2) {
-        DataOperand::Lo(quad)
-    } else {
-        DataOperand::Hi(quad)
-    }
+fn half(quad: &str, place: usize) -> String {
+    let half = if place.is_multiple_of(2) { "lo" } else { "hi" };
+    format!("{quad}.{half}")
 }
 
 impl<F: Fn(usize, usize) -> usize> Factor<F> {
@@ -75,49 +73,42 @@ impl<F: Fn(usize, usize) -> usize> Factor<F> {
         }
     }
 
-    /// Allocates the sums of a block's elements and says where they are stored.
-    fn results(
-        &self,
-        body: &mut Dataflow,
-        elements: &[(usize, usize)],
-        quads: bool,
-    ) -> Vec<SumTarget> {
+    /// Names the sums of a block's elements and says how they are stored.
+    fn results(&self, elements: &[(usize, usize)], quads: bool) -> Vec<SumTarget> {
         let places: Vec<usize> = elements.iter().map(|&(i, j)| (self.place)(i, j)).collect();
-        let mut made = BTreeMap::new();
         let targets = places.iter().map(|&place| {
             let whole = quads && [place & !1, place | 1].iter().all(|p| places.contains(p));
-            let stored = if whole {
-                *made.entry(place / 2).or_insert_with(|| body.quad())
-            } else {
-                body.pair()
-            };
-            SumTarget {
-                sum: if whole {
-                    half(stored, place)
-                } else {
-                    DataOperand::Whole(stored)
+            let quad = format!("{}[{}]", self.name, place / 2);
+            let pair = format!("{}.pair[{place}]", self.name);
+            let to = address(self.name, (COMPLEX * place) as i64);
+            match (whole, place % 2) {
+                (false, _) => SumTarget {
+                    sum: pair.clone(),
+                    store: Some(("stp", pair, to)),
                 },
                 // A whole quad is stored once.
-                store: (!whole || place % 2 == 0)
-                    .then_some((DataOperand::Whole(stored), COMPLEX * place)),
+                (true, lane) => SumTarget {
+                    sum: half(&quad, place),
+                    store: (lane == 0).then_some(("stq", quad, to)),
+                },
             }
         });
         targets.collect()
     }
 }
 
-/// Register in which a sum ends, and the store that it needs.
+/// Value in which a sum ends, and the store that it needs: mnemonic, value, address.
 struct SumTarget {
-    sum: DataOperand,
-    store: Option<(DataOperand, usize)>,
+    sum: String,
+    store: Option<(&'static str, String, String)>,
 }
 
-/// Adds the block `rows` x `columns` of c = a b to a body; its sums have `depth` terms.
+/// Adds the block `rows` x `columns` of c = a b; its sums have `depth` terms.
 ///
 /// With `quads`, two elements that fill a quad of c are stored as one. A sum is made of `chains` partial
 /// sums, to which terms are added in turn.
 pub(super) fn block<A, B, C>(
-    body: &mut Dataflow,
+    block: &mut BlockWriter,
     (a, b, c): (&Factor<A>, &Factor<B>, &Factor<C>),
     (rows, columns, depth): (Range<usize>, Range<usize>, usize),
     (quads, chains): (bool, usize),
@@ -129,44 +120,47 @@ pub(super) fn block<A, B, C>(
     let elements: Vec<(usize, usize)> = rows
         .flat_map(|i| columns.clone().map(move |j| (i, j)))
         .collect();
-    let targets = c.results(body, &elements, quads);
-    let (mut a, mut b) = (a.begin_block(), b.begin_block());
+    let targets = c.results(&elements, quads);
+    let (mut x, mut y) = (a.begin_block(), b.begin_block());
     let chains = chains.clamp(1, depth.max(1));
-    let mut sums: Vec<Vec<DataOperand>> = vec![Vec::new(); elements.len()];
+    let mut sums: Vec<Vec<String>> = vec![Vec::new(); elements.len()];
     for k in 0..depth {
         for ((sums, target), &(i, j)) in sums.iter_mut().zip(&targets).zip(&elements) {
-            let (x, y) = (a.element(body, i, k), b.element(body, k, j));
-            let next = if chains > 1 || k + 1 < depth {
-                DataOperand::Whole(body.pair())
-            } else {
-                target.sum
+            let (x, y) = (x.element(block, i, k), y.element(block, k, j));
+            let next = match chains > 1 || k + 1 < depth {
+                true => block.name(&partial_sum(c, (i, j))),
+                false => target.sum.clone(),
             };
             match sums.get_mut(k % chains) {
                 None => {
-                    body.op("cmul", &[next], &[x, y]);
+                    block.operation("cmul", &[&next, &x, &y]);
                     sums.push(next);
                 }
                 Some(sum) => {
-                    let before = std::mem::replace(sum, next);
-                    body.op("cmadd", &[next], &[x, y, before]);
+                    block.operation("cmadd", &[&next, &x, &y, sum]);
+                    *sum = next;
                 }
             }
         }
     }
-    for (mut sums, target) in sums.into_iter().zip(&targets) {
+    for ((mut sums, target), &at) in sums.into_iter().zip(&targets).zip(&elements) {
         // Partial sums are added as a tree, the two oldest first.
         while let [one, other, rest @ ..] = sums.as_slice() {
-            let sum = if rest.is_empty() {
-                target.sum
-            } else {
-                DataOperand::Whole(body.pair())
+            let sum = match rest.is_empty() {
+                true => target.sum.clone(),
+                false => block.name(&partial_sum(c, at)),
             };
-            body.op("add", &[sum], &[*one, *other]);
+            block.operation("add", &[&sum, one, other]);
             sums.drain(..2);
             sums.push(sum);
         }
     }
-    for (reg, offset) in targets.into_iter().filter_map(|t| t.store) {
-        body.store(reg, c.pointer, offset as i64);
+    for (store, value, to) in targets.into_iter().filter_map(|t| t.store) {
+        block.operation(store, &[&value, &to]);
     }
+}
+
+/// Returns the name of the sums that lead to an element.
+fn partial_sum<F: Fn(usize, usize) -> usize>(c: &Factor<F>, (i, j): (usize, usize)) -> String {
+    format!("sum[{}]", (c.place)(i, j))
 }

@@ -3,15 +3,16 @@
 //! A loop computes a few beams of a few snapshots; even and odd elements have sums of their own.
 
 use crate::dsp::error::DspError;
-use crate::dsp::kernel::{VectorPageKernel, address};
+use crate::dsp::kernel::VectorPageKernel;
 use crate::dsp::plan::words;
 use crate::dsp::tile::{COMPLEX, SUMS, shares};
-use crate::pipeline::{Operations, Ops};
-use cp2_asm::schedule::{DataOperand, PointerStep};
+use crate::pipeline::{BlockWriter, address};
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
 
+/// Quad register that holds zeros.
+const ZERO: usize = 31;
 /// Most beams that a loop computes.
 const BEAMS: usize = 4;
 
@@ -32,13 +33,12 @@ pub(super) fn build(
     let bytes = |numbers: usize| numbers * COMPLEX;
     let mut text = format!(
         "; A complex matrix times long vectors: generated.\n.include \"page.s\"\n.macro body\n    ldx2 c4, [a15]\n    ldx2 c6, [a15 + 8]\n    \
-         movi s0, {}\n    movi s1, {}\n    mov a10, c4\n    mov a11, c5\n    loop c6 {{\n",
+         movi s0, {}\n    movi s1, {}\n    mov c10, c4\n    mov a11, c5\n    loop c6 {{\n",
         bytes(tile * wide),
         bytes((tile - 1) * beams),
     );
-    let (mut data, mut cycles, mut first) = (String::new(), 5, 0);
-    let mut constants = (String::new(), String::new());
-    let mut operations = Operations::default();
+    let (mut data, mut first) = (String::new(), 0);
+    let (mut times, mut beside) = (Vec::new(), 5);
     for (kind, (size, count)) in shares(beams, BEAMS).into_iter().enumerate() {
         let group = BeamGroup {
             wide,
@@ -47,14 +47,14 @@ pub(super) fn build(
             size,
             pairs: (first | beams | size) % 2 != 0,
         };
-        let (ops, weight, own, own_cycles) = group.words(machine)?;
-        constants = (ops.load_constants(), ops.constant_table());
-        operations.add(&ops.body, group.iterations() * count as u64, machine);
+        let (own, own_words) = group.words(kind);
         let _ = writeln!(
             text,
-            "    movi a{tile}, weights{kind} + {weight}\n    loop {count} {{\n{own}    nop\n    }}"
+            "    movi c8, weights{kind}\n    movi s3, {}\n    loop {count} {{\n{own}    nop\n    }}",
+            bytes(size * wide)
         );
-        cycles += 3 + own_cycles * count as u64;
+        times.push(count as u64);
+        beside += 4 + own_words * count as u64;
         let _ = writeln!(data, "    .align 16\nweights{kind}:");
         let own = &weights[first * wide..][..size * count * wide];
         for group in own.chunks(size * wide) {
@@ -65,15 +65,14 @@ pub(super) fn build(
         }
         first += size * count;
     }
-    text += "    add a10, a10, s0\n    add a11, a11, s1\n    nop\n    }\n.endm\n.program\n.entry start\nstart:\n";
-    text += &constants.0;
-    text += "    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n";
-    text += &constants.1;
-    text += &data;
-    Ok(VectorPageKernel {
-        operations,
-        ..VectorPageKernel::assemble("beamformer", text, cycles, machine)?
-    })
+    let _ = write!(
+        text,
+        "    add c10, c10, s0\n    add a11, a11, s1\n    nop\n    }}\n.endm\n.program\n.entry start\nstart:\n    \
+         lif r{}, 0.0\n    lif r{}, 0.0\n    page_begin\n    body\n    page_end\n    stop\n.dmem 0\n{data}",
+        2 * ZERO,
+        2 * ZERO + 1
+    );
+    VectorPageKernel::from_known_blocks("beamformer", text, (&times, beside), machine)
 }
 
 /// A group of beams that a loop computes for a tile of vectors.
@@ -96,53 +95,48 @@ impl BeamGroup {
         self.wide as u64 / 2
     }
 
-    /// Returns constants and body, the bias of the weights' pointer, the words of the loop, and their cycles.
-    fn words(&self, machine: &Machine) -> Result<(Ops, i64, String, u64), DspError> {
+    /// Returns the text of the loop with the words around it, and their number.
+    fn words(&self, kind: usize) -> (String, u64) {
         let (tile, size) = (self.tile, self.size);
         let bytes = |numbers: usize| numbers * COMPLEX;
-        let mut ops = Ops::new(&[0]);
-        let sums: Vec<u8> = (0..tile * size).map(|_| ops.carry()).collect();
-        let snapshot: Vec<_> = (0..tile)
-            .map(|i| ops.body.pointer(address(i), PointerStep::Bytes(16)))
-            .collect();
-        let step = PointerStep::Bytes(bytes(2 * size) as i64);
-        let weight = ops.body.pointer(address(tile), step);
-        let x: Vec<_> = snapshot
-            .iter()
-            .map(|&from| {
-                let value = ops.body.quad();
-                ops.body.load(DataOperand::Whole(value), from, 0);
-                value
-            })
-            .collect();
+        let mut block = BlockWriter::default();
+        for t in 0..tile {
+            let offset = bytes(t * self.wide) as i64;
+            block.pointer(&format!("x{t}"), ("c10", offset), 16);
+        }
+        block.pointer("w", ("c8", 0), bytes(2 * size) as i64);
+        // Registers of sums, below the zero; those below them hold nothing here, whatever words name them.
+        let register = |sum: usize| ZERO - 1 - sum;
+        block.declare(&format!(".rept {}, n", register(tile * size) + 1));
+        block.declare(".free q{n}");
+        block.declare(".endr");
+        for t in 0..tile {
+            block.operation("ldq", &[&format!("x[{t}]"), &address(&format!("x{t}"), 0)]);
+        }
         for b in 0..size {
-            let w = ops.body.quad();
-            ops.body.load(DataOperand::Whole(w), weight, 16 * b as i64);
-            for (t, &x) in x.iter().enumerate() {
-                let sum = 2 * sums[t * size + b];
-                for (w, x, sum) in [
-                    (DataOperand::Lo(w), DataOperand::Lo(x), sum),
-                    (DataOperand::Hi(w), DataOperand::Hi(x), sum + 1),
-                ] {
-                    let sum = DataOperand::Pair(sum);
-                    ops.body.op("cmadd", &[sum], &[w, x, sum]);
+            let w = format!("w[{b}]");
+            block.operation("ldq", &[&w, &address("w", 16 * b as i64)]);
+            for t in 0..tile {
+                let sum = t * size + b;
+                let first = 2 * register(sum);
+                // Pairs stay in their registers, which halves of a quad would not.
+                for (what, half, pair) in [("even", "lo", first), ("odd", "hi", first + 1)] {
+                    let name = format!("{what}[{sum}]");
+                    block.declare(&format!(".before {name}@1 = r{pair}"));
+                    block.declare(&format!(".after r{pair} = {name}"));
+                    let [w, x] = [&w, &format!("x[{t}]")].map(|quad| format!("{quad}.{half}"));
+                    block.operation("cmadd", &[&name, &w, &x, &format!("{name}@1")]);
                 }
             }
         }
-        let schedule = ops.schedule(machine)?;
-        let inner = schedule.emit(self.iterations());
-        let mut text = String::new();
-        for (i, &pointer) in snapshot.iter().enumerate() {
-            let offset = bytes(i * self.wide) as i64 + schedule.bias(pointer);
-            let _ = writeln!(text, "    movi s2, {offset}\n    add a{i}, a10, s2");
-        }
-        for sum in &sums {
-            let _ = writeln!(text, "    mov q{sum}, q31");
-        }
-        text += &inner.text();
-        // Sums of even and of odd elements are added; the results of a snapshot become adjacent.
-        for (i, sum) in sums.iter().enumerate() {
-            let _ = writeln!(text, "    add r{i}, r{}, r{}", 2 * sum, 2 * sum + 1);
+        let mut before = String::new();
+        let mut behind = String::new();
+        for sum in 0..tile * size {
+            let register = register(sum);
+            let _ = writeln!(before, "    mov q{register}, q{ZERO}");
+            // The results of a snapshot become adjacent.
+            let [even, odd] = [2 * register, 2 * register + 1];
+            let _ = writeln!(behind, "    add r{sum}, r{even}, r{odd}");
         }
         let (width, store) = if self.pairs {
             (1, "stp r")
@@ -151,11 +145,15 @@ impl BeamGroup {
         };
         for i in (0..tile * size).step_by(width) {
             let offset = bytes(i / size * self.beams + i % size);
-            let _ = writeln!(text, "    {store}{}, [a11 + {offset}]", i / width);
+            let _ = writeln!(behind, "    {store}{}, [a11 + {offset}]", i / width);
         }
-        let _ = writeln!(text, "    addi a11, a11, {}", bytes(size));
-        let beside = text.lines().count() - inner.text().lines().count();
-        let cycles = inner.cycles + beside as u64 + 1;
-        Ok((ops, schedule.bias(weight), text, cycles))
+        let _ = writeln!(
+            behind,
+            "    addi a11, a11, {}\n    add c8, c8, s3",
+            bytes(size)
+        );
+        let words = before.lines().count() + behind.lines().count() + 1;
+        let block = block.text(&format!("elements{kind}"), self.iterations());
+        (before + &block + &behind, words as u64)
     }
 }

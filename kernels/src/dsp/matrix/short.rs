@@ -3,11 +3,10 @@
 //! An iteration computes a few beams of a few snapshots; iterations follow each other without a pause.
 
 use crate::dsp::error::DspError;
-use crate::dsp::kernel::{VectorPageKernel, address};
+use crate::dsp::kernel::VectorPageKernel;
 use crate::dsp::plan::words;
 use crate::dsp::tile::{self, COMPLEX, Factor, SUMS};
-use crate::pipeline::{Operations, Ops};
-use cp2_asm::schedule::{Dataflow, PointerStep};
+use crate::pipeline::BlockWriter;
 use cp2_machine::Machine;
 use num_complex::Complex32;
 use std::fmt::Write as _;
@@ -59,48 +58,47 @@ impl VectorCut {
         machine: &Machine,
     ) -> Result<VectorPageKernel, DspError> {
         let bytes = |numbers: usize| numbers * COMPLEX;
-        let (mut inner, mut data, mut cycles) = (String::new(), String::new(), 0);
-        let (mut first, mut operations) = (0, Operations::default());
+        let (mut inner, mut data) = (String::new(), String::new());
+        let (mut first, mut times, mut beside) = (0, Vec::new(), 5);
         for (kind, &(size, count)) in self.groups.iter().enumerate() {
-            let mut ops = Ops::from_body(Dataflow::in_order(), &[]);
-            let body = &mut ops.body;
-            let step = |numbers: usize| PointerStep::Bytes(bytes(self.tile * numbers) as i64);
             let x = Factor {
-                pointer: body.pointer(address(0), step(self.elements)),
+                name: "x",
                 place: |t, e| t * self.elements + e,
             };
             let y = Factor {
-                pointer: body.pointer(address(1), step(self.beams)),
+                name: "y",
                 place: |t, b| t * self.beams + first + b,
             };
             let w = Factor {
-                pointer: body.pointer(address(2), PointerStep::Bytes(0)),
+                name: "w",
                 place: |e, b| e * size.next_multiple_of(2) + b,
             };
+            let step = |numbers: usize| bytes(self.tile * numbers) as i64;
+            let mut block = BlockWriter::default();
+            block.pointer("x", ("c4", 0), step(self.elements));
+            block.pointer("y", ("c9", 0), step(self.beams));
+            block.pointer("w", ("c10", 0), 0);
+            block.declare(".apart");
+            block.declare(".order");
             // Further groups begin at the beginning of a quad, if their size is even.
             let quads = size % 2 == 0 || count == 1;
             tile::block(
-                body,
+                &mut block,
                 (&x, &w, &y),
                 (0..self.tile, 0..size, self.elements),
                 (quads, 1),
             );
-            let schedule = ops.schedule(machine)?;
             let tiles = (self.block / self.tile) as u64;
-            let emitted = schedule.emit(tiles);
-            operations.add(&ops.body, tiles * count as u64, machine);
             let table = bytes(self.elements * size.next_multiple_of(2));
             let _ = writeln!(
                 inner,
-                "    movi a10, weights{kind} + {}\n    movi s2, {}\n    add a9, c5, s2\n    movi s3, {}\n    movi s4, {table}\n    loop {count} {{\n    \
-                 add a0, c4, s3\n    mov a1, a9\n    mov a2, a10\n{}    add a10, a10, s4\n    addi a9, a9, {}\n    nop\n    }}",
-                schedule.bias(w.pointer),
-                schedule.bias(y.pointer),
-                schedule.bias(x.pointer),
-                emitted.text(),
+                "    movi c10, weights{kind}\n    mov c9, c5\n    movi s4, {table}\n    loop {count} {{\n{}    \
+                 add c10, c10, s4\n    addi c9, c9, {}\n    nop\n    }}",
+                block.text(&format!("tiles{kind}"), tiles),
                 bytes(size)
             );
-            cycles += 8 + (emitted.cycles + 6) * count as u64;
+            times.push(count as u64);
+            beside += 6 + 3 * count as u64;
             let _ = writeln!(data, "    .align 16\nweights{kind}:");
             let own = &weights[first * self.elements..][..size * count * self.elements];
             for group in own.chunks(size * self.elements) {
@@ -121,9 +119,6 @@ impl VectorCut {
             bytes(self.block * self.elements),
             bytes(self.block * self.beams),
         );
-        Ok(VectorPageKernel {
-            operations,
-            ..VectorPageKernel::assemble("beamformer", text, cycles + 5, machine)?
-        })
+        VectorPageKernel::from_known_blocks("beamformer", text, (&times, beside), machine)
     }
 }

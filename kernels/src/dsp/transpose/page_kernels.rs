@@ -1,10 +1,8 @@
 //! Page kernels of transpositions, and the cycles of a block.
 
 use super::super::error::DspError;
-use super::super::kernel::{VectorPageKernel, VectorRecipe, pointer};
+use super::super::kernel::VectorPageKernel;
 use super::{COMPLEX, TransposeBlock};
-use crate::pipeline::Ops;
-use cp2_asm::schedule::DataOperand;
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
@@ -90,38 +88,8 @@ fn pairs(block: &TransposeBlock, machine: &Machine) -> Result<VectorPageKernel, 
 
 /// Builds the kernel that moves two rows and two columns in an iteration, down the columns.
 fn quads(band: usize, strip: usize, machine: &Machine) -> Result<VectorPageKernel, DspError> {
-    let mut ops = Ops::new(&[]);
-    let row = (strip as u64 * COMPLEX) as i64;
-    let column = (band as u64 * COMPLEX) as i64;
-    let from = [0, 2].map(|register| pointer(&mut ops.body, register, 2 * row));
-    let to = [1, 3].map(|register| pointer(&mut ops.body, register, 16));
-    let rows = from.map(|from| {
-        let value = ops.body.quad();
-        ops.body.load(DataOperand::Whole(value), from, 0);
-        DataOperand::Whole(value)
-    });
-    for (name, to) in ["trnlo", "trnhi"].into_iter().zip(to) {
-        let moved = ops.q(name, &rows);
-        ops.body.store(moved, to, 0);
-    }
-    // After a pair of columns, loads go back to the first row two columns on, and stores skip the second of
-    // the two columns that were written. After a block, loads go from the end of its first row to the end of
-    // its last.
-    let back = 16 - (band as i64) * row;
-    let after = format!(
-        "    movi s0, {back}\n    add a0, a0, s0\n    add a2, a2, s0\n    \
-         movi s1, {column}\n    add a1, a1, s1\n    add a3, a3, s1\n"
-    );
-    let down = (band as i64 - 1) * row;
-    let pages = (
-        vec![(from[0], 0, 0), (from[1], 0, row)],
-        vec![(to[0], 0, 0), (to[1], 0, column)],
-    );
-    VectorRecipe {
-        turns: strip as u64 / 2,
-        after,
-        next: format!("    movi s2, {down}\n    add a0, a0, s2\n    add a2, a2, s2\n"),
-        ..VectorRecipe::streaming("transpose", ops, pages, band / 2)
-    }
-    .build(machine)
+    let text = format!(".include \"transpose.s\"\n    transpose_quads {band}, {strip}\n");
+    // Around a block, two words go on to the next columns, and two to the next block.
+    let turns = strip as u64 / 2;
+    VectorPageKernel::from_known_blocks("transpose", text, (&[turns], 2 * turns + 2), machine)
 }
