@@ -57,6 +57,7 @@
 .equ WEIGHED, 0
 .equ AXES, 1
 .equ OTHER, 9
+.equ LEAST, min(PIECE/16, 4)
 
 .include "radix8_iteration.s"
 .include "radix8_pass.s"

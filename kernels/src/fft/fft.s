@@ -34,6 +34,7 @@
 
 ; Address register of the page that the passes use besides the input page.
 .equ OTHER, 9 + 2*(((R2 != 0) + (R3 != 0) + (R4 != 0)) % 2)
+.equ LEAST, min(N/16, 4)
 .include "stockham.s"
 
 ; All that no word before names will do.

@@ -3,10 +3,11 @@
 ; The rows of a page have N = 16 .. 2048 numbers.
 ;
 ; The including file defines N, INVERSE and R1 .. R4 (see fft.s), and
+;   LEAST     the iterations of a pass are a multiple of this
 ;   OTHER     a8 is the input page; the passes alternate between it and a{OTHER}
 ;   stockham_registers   a macro of the registers that the passes may use besides those that no word before names
 ; and writes `stockham_passes` into a chain, where
-;   c0        iterations of a pass: N/16 for each transform; a multiple of LEAST
+;   c0        iterations of a pass: N/16 for each transform
 ;   c3        bytes of all transforms, which lie one behind the other
 ;   s2        8 N, the bytes of a transform
 ; and `stockham_tables` into its DMEM section.
@@ -25,8 +26,6 @@
 ; spectrum, joins a pass: the macro may declare pointers of its own.
 
 .equ PASSES, 1 + (R2 != 0) + (R3 != 0) + (R4 != 0)
-; Iterations of a pass are a multiple of this.
-.equ LEAST, min(N/16, 4)
 
 ; Butterflies d = x + y w, e = x - y w, and the same with -i w; i w for the inverse.
 .macro fly d, e, x, y, w

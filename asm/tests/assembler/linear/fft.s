@@ -10,6 +10,7 @@
 .equ INVERSE, 0
 .equ WEIGHED, 0
 .equ OTHER, ((R2 != 0) + (R3 != 0) + (R4 != 0)) % 2 ? 11 : 9
+.equ LEAST, min(N/16, 4)
 .include "stockham.s"
 
 ; All that no word before names will do.
