@@ -71,7 +71,7 @@ const BESIDE: [(&str, [u64; 8]); 2] = [
 ];
 
 /// Returns the cycles of a page of transforms of so many numbers besides its butterflies.
-fn beside(n: usize, machine: &str) -> u64 {
+fn count_beside(n: usize, machine: &str) -> u64 {
     let (_, cycles) = BESIDE.iter().find(|(name, _)| *name == machine).unwrap();
     cycles[n.ilog2() as usize - 4]
 }
@@ -104,7 +104,7 @@ fn kernels_take_the_cycles_they_should() {
                         let sizes = (0..plan.pages().len()).map(|k| plan.pages().get(k).unwrap());
                         sizes
                             .map(|page| page.per_section)
-                            .map(|p| u64::from(p) * butterflies + beside(n, name))
+                            .map(|p| u64::from(p) * butterflies + count_beside(n, name))
                             .sum::<u64>()
                             + ONCE
                     }
@@ -151,7 +151,7 @@ fn long_batches_come_near_the_bound() {
                 Some(plan) => {
                     let page = plan.pages().get(plan.pages().len() / 2).unwrap();
                     let p = page.per_section;
-                    (u64::from(p) * butterflies, beside(n, name))
+                    (u64::from(p) * butterflies, count_beside(n, name))
                 }
                 None => (butterflies, ring(1, butterflies) - butterflies),
             };
@@ -161,7 +161,7 @@ fn long_batches_come_near_the_bound() {
                 continue;
             }
             let alone = match done.passes[0].plan() {
-                Some(_) => butterflies + beside(n, name) + ONCE,
+                Some(_) => butterflies + count_beside(n, name) + ONCE,
                 None => ring(1, butterflies),
             };
             let documented = format!(
