@@ -7,7 +7,7 @@
 use crate::common::smallest_size;
 use cp2_asm::analysis::{LoopAnalysis, LoopBody, LoopCloser, analyze_loops};
 use cp2_asm::isa::{AddressOperand, Inst, Kind, Mode, Op, Word};
-use cp2_asm::{Options, Program, Source, assemble};
+use cp2_asm::{Assembly, Options, Program, Source, assemble};
 use cp2_host::{Device, DeviceOptions};
 use cp2_kernels::registry;
 use cp2_machine::Machine;
@@ -223,9 +223,16 @@ fn loops_of_the_cookbook_say_their_intervals() {
                 ..Options::default()
             };
             let source = Source::new(&name, text.as_str());
-            let program = assemble(&source, &options).unwrap().program;
+            let Assembly {
+                program, blocks, ..
+            } = assemble(&source, &options).unwrap();
             for found in analyze_loops(&program, &vm7).unwrap() {
                 let line = program.lines[found.pc];
+                // A linear block's loop stands beside one of its operations: it says its interval where it begins.
+                let mut blocks = blocks.iter();
+                let own = blocks.find(|own| {
+                    (own.first_word..own.first_word + own.words as usize).contains(&found.pc)
+                });
                 let LoopBody::Steady(steady) = &found.body else {
                     continue;
                 };
@@ -236,7 +243,8 @@ fn loops_of_the_cookbook_say_their_intervals() {
                     "; interval {}, bound {}",
                     steady.interval, steady.bound.cycles
                 );
-                let line = lines[line.line as usize - 1];
+                let line = own.map_or(line.line, |own| own.place.1);
+                let line = lines[line as usize - 1];
                 assert!(
                     line.contains(&expected),
                     "{document}, {name}: {line}: {expected}"
