@@ -127,7 +127,7 @@ fn dropped_operations_are_reported() {
         stq x, [p]
         .endlinear
         stop\n";
-    bench.write("k.s", text.to_owned());
+    bench.write("k.s", text);
     let json = bench
         .cp2("schedule k.s --machine vm7 --json")
         .works()
