@@ -225,7 +225,7 @@ fn kept_results_are_taken_again() {
 #[test]
 fn a_verdict_flips_at_the_number_that_is_named() {
     let bench = Bench::new();
-    let line = "whatif --kernels fft:n=64:batch=64 --proposals sections-8";
+    let line = "whatif --kernels fft:n=512:batch=64 --proposals sections-8";
     let json = bench
         .cp2(&format!("{line} --sensitivity=vm7 --json"))
         .works()
@@ -263,7 +263,7 @@ fn a_verdict_flips_at_the_number_that_is_named() {
 fn a_page_has_all_rows_and_weights_give_a_front() {
     let bench = Bench::new();
     bench.write("weights.toml", "multiplexer_bits = 1\nsram_kib = 100\n");
-    let line = "whatif --kernels fft:n=64:batch=8 --proposals dmem-x2,granule-4 --weights weights.toml --html page.html";
+    let line = "whatif --kernels fft:n=256:batch=8 --proposals dmem-x2,granule-4 --weights weights.toml --html page.html";
     let json = bench.cp2(&format!("{line} --json")).works().json();
     let front = json["pareto"].as_array().unwrap();
     let costs: Vec<f64> = front
@@ -273,7 +273,7 @@ fn a_page_has_all_rows_and_weights_give_a_front() {
     assert_eq!(costs, [25_600.0, 512.0]);
     assert_eq!(front[0]["dominated_by"], "granule-4");
     let page = String::from_utf8(bench.read("page.html")).unwrap();
-    assert_eq!(page.matches("<td>fft n=64 batch=8</td>").count(), 2);
+    assert_eq!(page.matches("<td>fft n=256 batch=8</td>").count(), 2);
     assert_eq!(page.matches("<circle").count(), 2);
 }
 
