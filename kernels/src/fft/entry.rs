@@ -84,6 +84,7 @@ const KERNELS: [Entry; 7] = [
             "fft/four_step.s",
             "fft/column_passes.s",
             "fft/in_place_passes.s",
+            "fft/radix4_iteration.s",
             "fft/radix8_pass.s",
             "fft/radix8_twiddle_transpose.s",
             "fft/four_step_ring.s",
