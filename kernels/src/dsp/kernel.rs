@@ -49,26 +49,12 @@ impl VectorPageKernel {
         (iterations, beside): (&[usize], usize),
         machine: &Machine,
     ) -> Result<Self, DspError> {
-        let options = cp2_asm::Options {
-            machine: Some(machine),
-            include: Some(&find_file),
-            ..cp2_asm::Options::default()
-        };
-        let source = Source::new(name, text.clone());
-        let assembly = assembly(name, (&source, ""), &options)?;
-        let mut operations = Operations::default();
-        let mut cycles = beside as u64;
-        for (block, &iterations) in assembly.blocks.iter().zip(iterations) {
-            operations.add_block(block, iterations as u64);
-            cycles += block.count_cycles(iterations as u64);
+        let mut kernel = Self::assemble(name, text, beside as u64, machine)?;
+        for (block, &iterations) in kernel.blocks.iter().zip(iterations) {
+            kernel.operations.add_block(block, iterations as u64);
+            kernel.cycles += block.count_cycles(iterations as u64);
         }
-        Ok(Self {
-            program: Arc::new(assembly.program),
-            source: text,
-            cycles,
-            operations,
-            blocks: assembly.blocks,
-        })
+        Ok(kernel)
     }
 
     /// Assembles the text of a kernel whose linear blocks, of iterations that are known, are carried out so many times
@@ -79,30 +65,16 @@ impl VectorPageKernel {
         (times, beside): (&[u64], u64),
         machine: &Machine,
     ) -> Result<Self, DspError> {
-        let options = cp2_asm::Options {
-            machine: Some(machine),
-            include: Some(&find_file),
-            ..cp2_asm::Options::default()
-        };
-        let source = Source::new(name, text.clone());
-        let assembly = assembly(name, (&source, ""), &options)?;
-        let mut operations = Operations::default();
-        let mut cycles = beside;
-        for (block, &times) in assembly.blocks.iter().zip(times) {
+        let mut kernel = Self::assemble(name, text, beside, machine)?;
+        for (block, &times) in kernel.blocks.iter().zip(times) {
             let iterations = block.iterations.unwrap_or(1);
-            operations.add_block(block, iterations * times);
-            cycles += block.count_cycles(iterations) * times;
+            kernel.operations.add_block(block, iterations * times);
+            kernel.cycles += block.count_cycles(iterations) * times;
         }
-        Ok(Self {
-            program: Arc::new(assembly.program),
-            source: text,
-            cycles,
-            operations,
-            blocks: assembly.blocks,
-        })
+        Ok(kernel)
     }
 
-    /// Assembles the text of a kernel that takes `cycles` cycles a block.
+    /// Assembles the text of a kernel that takes `cycles` cycles a block beside its linear blocks.
     pub(super) fn assemble(
         name: &str,
         text: String,
@@ -111,15 +83,17 @@ impl VectorPageKernel {
     ) -> Result<Self, DspError> {
         let options = cp2_asm::Options {
             machine: Some(machine),
+            include: Some(&find_file),
             ..cp2_asm::Options::default()
         };
         let source = Source::new(name, text.clone());
+        let assembly = assembly(name, (&source, ""), &options)?;
         Ok(Self {
-            program: Arc::new(assembly(name, (&source, ""), &options)?.program),
+            program: Arc::new(assembly.program),
             source: text,
             cycles,
             operations: Operations::default(),
-            blocks: Vec::new(),
+            blocks: assembly.blocks,
         })
     }
 
