@@ -106,15 +106,20 @@
     .endlinear
 .endm
 
-; Radix 4: two quads h of four columns; transforms are innermost, so that one step modulo visits all of them. Pointers
-; begin 16 bytes below their range: the last place would be its end.
-.macro radix4_first from, to, take, give
-    .linear pass4_1, c0 at least LEAST multiple of LEAST
-    .const ONE = complex(1.0, 0.0)
+; Pages of radix 4: transforms are innermost, so that one step modulo visits all of them. Pointers begin 16 bytes below
+; their range: the last place would be its end.
+.macro radix4_pages from, to
     .pointer in  = a{\from} - 16 by s2 round c3 - 32
     .pointer out = a{\to} - 16 by s2 round c3 - 128
     .apart
     stockham_registers
+.endm
+
+; The first pass of radix 4: two quads h of four columns.
+.macro radix4_first from, to, take, give
+    .linear pass4_1, c0 at least LEAST multiple of LEAST
+    .const ONE = complex(1.0, 0.0)
+    radix4_pages \from, \to
     .rept 2, h
     .rept 4, m
     \take x[h][m], [in + 2*N*m + 16*h + 16], m
@@ -135,10 +140,7 @@
 .macro radix4_second from, to, take, give
     .linear pass4_4, c0 at least LEAST multiple of LEAST
     .const W[0] = cis(-0, 16) cis(-1, 16), W[1] = cis(-2, 16) cis(-3, 16), V = cis(-0, 16) cis(-2, 16)
-    .pointer in  = a{\from} - 16 by s2 round c3 - 32
-    .pointer out = a{\to} - 16 by s2 round c3 - 128
-    .apart
-    stockham_registers
+    radix4_pages \from, \to
     .rept 2, h
     .rept 4, m
     \take x[h][m], [in + 2*N*m + 16*h + 16], m
