@@ -22,8 +22,9 @@
 .equ SECTION_FILLED, -64            ; columns, rows, planes that the array has here; number of the section
 .equ SECTION_ORIGIN, -80            ; column, row, plane in the array of the block's first element; 0
 
-; Number of the event that a page's last transfer posts, and of the signal that gives the page back.
+; Number of the event that a page's last transfer posts, and of the signal that gives the page back; a ring's signal.
 .equ PAGE_EVENT, 0
+.equ RING_SIGNAL, 1
 
 .macro page_begin
     ldx c15, [a15 - 8]
@@ -39,6 +40,35 @@
     mov a15, c15
     signal PAGE_EVENT
     }
+.endm
+
+; The loop over the pages of a ring, for kernels that find the arguments of all page buffers behind one another: the
+; block has the number of pages, the bytes of these arguments, eight bytes that are free, and 16 bytes for each buffer.
+;
+;     ring_begin
+; .page:
+;     ring_page a8, a10   ; arguments 0 and 1 of the next page into a8 and a9, 2 and 3 into a10 and a11; waits for it
+;     ...                 ; a7, b7, l7, s7 and c14 stay as they are
+;     ring_end .page      ; it may be stored; on to the next, at the label
+;     stop
+.macro ring_begin
+    ldx2 c14, [a15]
+    addi a7, a15, 16
+    mov b7, a7
+    movi s7, 8
+    mov l7, c15 .allow stall
+.endm
+
+.macro ring_page first, more
+    ldx2 \first, [a7]+s7%
+    ldx2 \more, [a7]+s7%
+    wait PAGE_EVENT
+.endm
+
+.macro ring_end page
+    addi c14, c14, -1
+    signal RING_SIGNAL
+    bnz c14, \page
 .endm
 
 ; Ends a reduction, after page_end: the section's result is in its output block (word 1 of its arguments). Then a15 is

@@ -40,8 +40,7 @@ mod tighten;
 pub(crate) use cache::KeptSchedule;
 pub use cache::ScheduleCache;
 pub use dataflow::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
-pub(crate) use emit::MAX_LOOP_COUNT;
-pub use emit::{LoopLine, LoopText, LoopTurns, LoopWord, PointerSetup, WordOperation};
+pub(crate) use emit::{LoopLine, LoopText, LoopTurns, LoopWord, MAX_LOOP_COUNT, PointerSetup};
 pub use placement::ModuloSchedule;
 pub use registers::FreeRegisters;
 pub use report::{

@@ -10,7 +10,7 @@
 //! | [`SmallProducts`] | pairs of small complex matrices | their products |
 //! | [`TransposePlan`] | complex matrices | their transposes |
 //!
-//! The inner loops are modulo schedules made by `pipeline` for the machine's latencies. The figures of a plan
+//! The inner loops are linear blocks, scheduled for the machine's latencies. The figures of a plan
 //! are the longer of the arithmetic issues of its formula and the bytes over the DMA channel.
 
 mod entry;

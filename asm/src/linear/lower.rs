@@ -250,8 +250,11 @@ impl Lowering {
             let registers = self.pointers.get_mut(index);
             for (_, register) in registers.into_iter().flat_map(|own| &mut own.found) {
                 let (address, step) = match (own.round, own.step) {
-                    (None, BlockStep::Table(..)) => self.lowered.take_table(index)?,
-                    (Some(_), step) => self.lowered.take_round(step)?,
+                    (None, BlockStep::Table(..)) => {
+                        let step = self.lowered.take_table(index, false)?;
+                        (self.lowered.take_plain()?, step)
+                    }
+                    (Some(_), step) => self.lowered.take_round((index, step))?,
                     (None, BlockStep::Bytes(bytes)) => {
                         (self.lowered.take_plain()?, PointerStep::Bytes(bytes))
                     }

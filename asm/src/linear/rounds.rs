@@ -28,40 +28,40 @@ impl LoweredBlock {
         self.free.take_address().ok_or(LackingRegisters::Addresses)
     }
 
-    /// Takes an address register in which a pointer goes round; returns it with the step in its register.
+    /// Takes an address register in which a pointer with a number goes round; returns it with the step in its
+    /// register.
     pub(super) fn take_round(
         &mut self,
-        step: BlockStep,
+        (pointer, step): (usize, BlockStep),
     ) -> Result<(u8, PointerStep), LackingRegisters> {
         let address = self.free.take_address_of(self.free.rounds.ranges);
         let address = address.ok_or(LackingRegisters::Rounds)?;
         let step = match step {
             BlockStep::Register(register) => PointerStep::Modulo(register),
             BlockStep::Bytes(bytes) => PointerStep::Modulo(self.take_step(bytes)?),
-            // A pointer with a table does not go round itself.
-            BlockStep::Table(..) => return Err(LackingRegisters::Rounds),
+            BlockStep::Table(..) => self.take_table(pointer, true)?,
         };
         Ok((address, step))
     }
 
-    /// Takes the registers of a pointer whose steps are loaded from a table: its own, one that goes round the table,
-    /// and one for the step.
+    /// Takes the registers of the steps of a pointer with a number that are loaded from a table: one that goes round
+    /// the table, and one for the step. `modulo` says whether the pointer itself goes round.
     pub(super) fn take_table(
         &mut self,
         pointer: usize,
-    ) -> Result<(u8, PointerStep), LackingRegisters> {
+        modulo: bool,
+    ) -> Result<PointerStep, LackingRegisters> {
         /// Bytes from a step to the next.
         const ENTRY: i64 = 8;
         let table = self.free.take_address_of(self.free.rounds.ranges);
         let table = table.ok_or(LackingRegisters::Rounds)?;
         self.tables.push((table, pointer));
-        let step = PointerStep::Table {
+        Ok(PointerStep::Table {
             step: self.take_free_step()?,
             table,
             by: self.take_step(ENTRY)?,
-            modulo: false,
-        };
-        Ok((self.take_plain()?, step))
+            modulo,
+        })
     }
 
     /// Returns the step register that holds a number, which is taken where none does.
@@ -88,15 +88,16 @@ impl LoweredBlock {
 impl BlockPointer {
     /// Returns true if it goes round, or its table of steps.
     pub(super) fn takes_range(&self) -> bool {
-        self.extent().is_some()
+        self.extents().next().is_some()
     }
 
-    /// Returns the extent in which it goes round, or its table.
-    pub(crate) fn extent(&self) -> Option<BlockExtent> {
-        match self.step {
+    /// Lists the extents of its table of steps and of its range, as far as it has them.
+    pub(crate) fn extents(&self) -> impl Iterator<Item = BlockExtent> {
+        let table = match self.step {
             BlockStep::Table(_, extent) => Some(extent),
-            BlockStep::Bytes(_) | BlockStep::Register(_) => self.round,
-        }
+            BlockStep::Bytes(_) | BlockStep::Register(_) => None,
+        };
+        table.into_iter().chain(self.round)
     }
 
     /// Refuses a table of steps that the machine cannot go through.

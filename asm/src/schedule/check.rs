@@ -178,13 +178,6 @@ impl Check<'_> {
         for order in &body.orders {
             later(order.before, order.after, i64::from(order.distance))?;
         }
-        for &(store, load) in &body.through {
-            later(store, load, 0)?;
-            later(load, store, 1)?;
-        }
-        for &(store, load) in &body.kept {
-            later(store, load, 1)?;
-        }
         for &(stores, loads) in &body.behind {
             for store in self.accesses(stores) {
                 for load in self.accesses(loads) {

@@ -186,10 +186,6 @@ pub struct Dataflow {
     /// Pairs of pointers: an iteration's stores through the first come after all loads of the next iteration
     /// through the second.
     pub(super) behind: Vec<(usize, usize)>,
-    /// Pairs of a store and a load of the same iteration that reads what is stored.
-    pub(super) through: Vec<(usize, usize)>,
-    /// Pairs of a store and a load of the next iteration that reads what is stored.
-    pub(super) kept: Vec<(usize, usize)>,
     /// Orders of operations that no operand shows.
     pub(super) orders: Vec<IssueOrder>,
     /// Values that are read behind the last iteration: their registers are theirs to the end of it.
@@ -280,18 +276,6 @@ impl Dataflow {
         self.behind.push((stores.0, loads.0));
     }
 
-    /// Declares that the load added last reads what store `store`, an index of [`Self::last`], has written in
-    /// the same iteration.
-    pub fn reads_what_is_stored(&mut self, store: usize) {
-        self.through.push((store, self.last()));
-    }
-
-    /// Declares that load `load` reads what store `store` has written in the iteration before, where no other
-    /// stores go. Both are indices of [`Self::last`].
-    pub fn reads_what_is_kept(&mut self, store: usize, load: usize) {
-        self.kept.push((store, load));
-    }
-
     /// Declares that operation `after` of an iteration is issued in a later cycle than operation `before` of the
     /// iteration `distance` before it. Both are indices of [`Self::last`].
     pub fn order(&mut self, before: usize, after: usize, distance: u32) {
@@ -351,7 +335,7 @@ impl Dataflow {
         }
         (&self.quads, &self.scalars, &self.pointers).hash(hasher);
         (self.in_order, self.evenly).hash(hasher);
-        (self.turns, &self.behind, &self.through, &self.kept).hash(hasher);
+        (self.turns, &self.behind).hash(hasher);
         (&self.orders, &self.outputs, &self.begun).hash(hasher);
         (self.spare, self.unstalled).hash(hasher);
     }
@@ -430,13 +414,6 @@ impl Dataflow {
     pub fn load(&mut self, reg: DataOperand, pointer: DataPointer, offset: i64) {
         let name = if self.is_quad(reg) { "ldq" } else { "ldp" };
         self.access(name, Class::Load, pointer, offset, &[reg], &[]);
-    }
-
-    /// Adds a load of `reg` from any multiple of 4 bytes: for machines with word addresses. Its pointer serves
-    /// such loads alone, since other offsets are multiples of what is loaded.
-    pub fn load_unaligned(&mut self, reg: DataOperand, pointer: DataPointer, offset: i64) {
-        let name = if self.is_quad(reg) { "ldqu" } else { "ldpu" };
-        self.access(name, Class::Unaligned, pointer, offset, &[reg], &[]);
     }
 
     /// Adds a load of one pair into both halves of the quad `reg`.

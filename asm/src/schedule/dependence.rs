@@ -169,13 +169,6 @@ impl DependenceGraph {
         for order in &body.orders {
             self.add(order.before, order.after, 1, i64::from(order.distance));
         }
-        for &(store, load) in &body.through {
-            self.add(store, load, 1, 0);
-            self.add(load, store, 1, 1);
-        }
-        for &(store, load) in &body.kept {
-            self.add(store, load, 1, 1);
-        }
         for &(stores, loads) in &body.behind {
             for store in accesses(body, stores) {
                 for load in accesses(body, loads) {

@@ -25,8 +25,7 @@ impl Attempt<'_> {
         }
         // A value that goes through memory arrives these cycles after its source.
         let mut late: Vec<Vec<(usize, i64)>> = vec![Vec::new(); ops.len()];
-        let through = self.body.through.iter().copied();
-        for (store, load) in through.chain(self.body.stored_and_loaded()) {
+        for (store, load) in self.body.stored_and_loaded() {
             let readers = (0..ops.len()).filter(|&op| sources[op].contains(&load));
             for reader in readers {
                 let lag = 1 + self.latency(load) + MEMORY_SLOT_WAIT_CYCLES;

@@ -288,7 +288,6 @@ impl<'a> Attempt<'a> {
         }
         self.carried()?;
         self.check_store_order()?;
-        self.check_memory_values()?;
         let last = self.last_accesses()?;
         let steps = self.place_steps(&last)?;
         let all = self.at.iter().chain(&steps).flatten();
@@ -361,19 +360,6 @@ impl<'a> Attempt<'a> {
             .into_iter()
             .all(|s| right(s) == Some(true))
             .then_some(())
-    }
-
-    /// Checks that values that go through memory are stored before they are loaded, and loaded before the
-    /// next iteration stores there.
-    fn check_memory_values(&self) -> Option<()> {
-        self.body.kept.iter().try_for_each(|&(store, load)| {
-            let (stored, read) = (self.at[store]?, self.at[load]?);
-            (stored < read + self.interval).then_some(())
-        })?;
-        self.body.through.iter().try_for_each(|&(store, load)| {
-            let (stored, read) = (self.at[store]?, self.at[load]?);
-            (stored < read && read < stored + self.interval).then_some(())
-        })
     }
 
     /// Returns the last access through every pointer; none if the accesses through one do not lie within an

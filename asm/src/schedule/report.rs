@@ -34,6 +34,11 @@ impl ScheduleRequest {
     /// Makes the request for a loop of so many iterations, with copies of values as they are needed.
     #[must_use]
     pub fn new(free: FreeRegisters, iterations: Iterations) -> Self {
+        // Only whether there are fewer iterations than copies matters: loops of other lengths are one request.
+        let iterations = match iterations {
+            Iterations::Known(count) => Iterations::Known(count.min(MOST_COPIES.into())),
+            Iterations::Unknown => Iterations::Unknown,
+        };
         Self {
             free,
             iterations,

@@ -6,7 +6,7 @@ use super::direct_tile::TileShape;
 use super::error::ConvError;
 use super::overlap_save::unit;
 use super::polyphase::{PolyphaseFilter, PolyphaseSpec};
-use super::program::{fill, program};
+use super::program::{PageText, fill, program};
 use super::transposed_form;
 use crate::pipeline::Operations;
 use cp2_machine::Machine;
@@ -36,10 +36,13 @@ pub(super) fn room(machine: &Machine) -> usize {
         / TILE_COPIES
 }
 
-/// Returns whether program memory and the page loop have room for this text, which is that of `SAMPLE_TILES`
+/// Returns whether program memory and the page loop have room for so many words, which are those of `SAMPLE_TILES`
 /// tiles.
-pub(super) fn has_room(text: &str, machine: &Machine) -> bool {
-    text.lines().count() + OTHER_PROGRAM_WORDS / 2 <= MAX_PAGE_WORDS.min(memory(machine))
+pub(super) fn has_room(words: u64, machine: &Machine) -> bool {
+    usize::try_from(words)
+        .unwrap_or(usize::MAX)
+        .saturating_add(OTHER_PROGRAM_WORDS / 2)
+        <= MAX_PAGE_WORDS.min(memory(machine))
 }
 
 /// Samples for an output, or outputs for a sample, from which on loops through the phases are considered.
@@ -261,7 +264,7 @@ impl DirectSchedule {
             let lead = if gathered { 0 } else { layout.lead };
             most_tiles([layout.table.len(), lead, numbers], machine) > 0
         })?;
-        if !has_room(&phases.words(SAMPLE_TILES, machine).0, machine) {
+        if !has_room(phases.page(SAMPLE_TILES, machine).words, machine) {
             return None;
         }
         Some(Self {
@@ -291,11 +294,11 @@ impl DirectSchedule {
         })
     }
 
-    /// Returns the words of a block of `tiles` tiles, and their cycles.
-    fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+    /// Writes the page for a block of `tiles` tiles.
+    fn page(&self, tiles: usize, machine: &Machine) -> PageText {
         match &self.inner {
-            DirectLoop::Phases(phases) => phases.words(tiles, machine),
-            DirectLoop::Tiles(tiled) => tiled.words(tiles),
+            DirectLoop::Phases(phases) => phases.page(tiles, machine),
+            DirectLoop::Tiles(tiled) => tiled.page(tiles),
         }
     }
 
@@ -307,9 +310,9 @@ impl DirectSchedule {
     ) -> Result<BlockFilter, ConvError> {
         let shape = self.shape;
         let points = self.points * tiles;
-        let (text, cycles) = self.words(tiles, machine);
+        let page = self.page(tiles, machine);
         let defines = [("TAPS", self.table.len() as i64)];
-        let mut program = program(("direct.s", "direct filter"), &defines, &text, machine)?;
+        let mut program = program(("direct.s", "direct filter"), &defines, &page.text, machine)?;
         fill(&mut program, "taps", &self.table);
         let rate = match (shape.decimate, shape.interpolate) {
             (1, 1) => String::new(),
@@ -349,7 +352,7 @@ impl DirectSchedule {
             fixed: true,
             deal: 1,
             operations: self.operations.times(tiles as u64),
-            cycles_per_block: cycles,
+            cycles_per_block: page.cycles,
             passes: None,
             mixes: None,
             exact: !self.fills,

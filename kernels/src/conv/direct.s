@@ -19,6 +19,12 @@
 
 .include "page.s"
 
+.dmem 0
+zero:                               ; what sums of parts of the taps begin with
+    .space 16
+taps:
+    .space 8*TAPS
+
 .program
 .entry start
 start:
@@ -27,9 +33,3 @@ start:
     .include "tiles.s"
     page_end
     stop
-
-.dmem 0
-zero:                               ; what sums of parts of the taps begin with
-    .space 16
-taps:
-    .space 8*TAPS

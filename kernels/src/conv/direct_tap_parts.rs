@@ -5,8 +5,9 @@
 //! those before.
 
 use super::block_filter::COMPLEX;
-use super::direct::{SAMPLE_TILES, has_room, most_tiles, room};
+use super::direct::{has_room, most_tiles, room};
 use super::direct_tile::{TileSchedule, TileShape};
+use super::program::PageText;
 use crate::pipeline::Operations;
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -143,10 +144,8 @@ impl TiledFilter {
             taps => Some(TapPart::new(taps, shape, adds, machine)?),
         };
         let programs = [Some(&part), rest.as_ref()].into_iter().flatten();
-        let text: String = programs
-            .map(|part| part.tiles.words(SAMPLE_TILES).text())
-            .collect();
-        if !has_room(&text, machine) {
+        let words = programs.map(|part| part.tiles.words()).sum();
+        if !has_room(words, machine) {
             return None;
         }
         let order = |part: &TapPart, first: usize| -> Vec<usize> {
@@ -180,12 +179,13 @@ impl TiledFilter {
         })
     }
 
-    /// Returns the words of a block of `tiles` tiles, and their cycles.
-    pub(super) fn words(&self, tiles: usize) -> (String, u64) {
+    /// Writes the page for a block of `tiles` tiles.
+    pub(super) fn page(&self, tiles: usize) -> PageText {
         let (part, parts) = (&self.part.shape, self.parts);
-        let made = self.part.tiles.words(tiles);
+        let mut page = PageText::default();
         if parts == 1 && self.rest.is_none() {
-            return (made.text(), made.cycles);
+            page.cycles = self.part.tiles.write("tile", tiles, &mut page);
+            return page;
         }
         let shape = self.shape;
         let quads = shape.width() * shape.lanes() * shape.interpolate / 2;
@@ -196,26 +196,23 @@ impl TiledFilter {
             part.taps,
         ]
         .map(bytes);
-        let mut text = format!(
+        page.add_words(&format!(
             "    movi a11, zero\n    ldq q0, [a11]\n    mov a10, a9\n    loop {tiles} {{\n    \
              loop {quads} {{\n    stq q0, [a10]+16\n    }}\n    nop\n    }}\n    \
              movi s15, {first}\n    add a8, a8, s15\n    movi a11, taps\n    movi s14, -{back}\n    \
-             movi s15, {taps}\n    loop {parts} {{\n{}    add a8, a8, s14\n    add a11, a11, s15\n    }}\n",
-            made.text()
-        );
+             movi s15, {taps}\n    loop {parts} {{\n"
+        ));
+        let cycles = self.part.tiles.write("tile", tiles, &mut page);
+        page.add_words("    add a8, a8, s14\n    add a11, a11, s15\n    }\n");
         let zeros = (tiles * (quads + 4)) as u64;
-        let mut cycles = zeros + parts as u64 * (made.cycles + 2) + 16;
+        page.cycles = zeros + parts as u64 * (cycles + 2) + 16;
         if let Some(rest) = &self.rest {
             // Move the input pointer to where the samples of the shorter part begin: the difference of the
             // leads.
             let later = bytes(part.lead()) as i64 - bytes(rest.shape.lead()) as i64;
-            let made = rest.tiles.words(tiles);
-            text += &format!(
-                "    movi s14, {later}\n    add a8, a8, s14\n{}",
-                made.text()
-            );
-            cycles += made.cycles + 2;
+            page.add_words(&format!("    movi s14, {later}\n    add a8, a8, s14\n"));
+            page.cycles += rest.tiles.write("rest", tiles, &mut page) + 2;
         }
-        (text, cycles)
+        page
     }
 }

@@ -2,13 +2,15 @@
 //!
 //! An iteration is a *tile*, a few adjacent outputs, each a chain of multiply-adds `y[n] += h[m] x[n - m]`;
 //! every tap and every sample of it is loaded once. A tile with a part of the taps continues the sums of the
-//! parts before. `pipeline` makes the words: one multiply-add each where the memory slot suffices for loads
+//! parts before. The tile is a linear block: one multiply-add a word where the memory slot suffices for loads
 //! and stores.
 
-use crate::pipeline::Operations;
-use cp2_asm::schedule::{
-    DataOperand, DataPointer, DataValue, Dataflow, LoopText, ModuloSchedule, PointerSetup,
-    PointerStep,
+use super::direct::SAMPLE_TILES;
+use super::polyphase_loop::{FRAME, begin_block};
+use super::program::PageText;
+use crate::pipeline::{
+    BlockBody, BlockWriter, BodyOperand, BodyPointer, BodyValue, Operations, PointerDeclaration,
+    PricedBlock,
 };
 use cp2_machine::Machine;
 use num_complex::Complex32;
@@ -112,47 +114,65 @@ impl TileShape {
     }
 }
 
-/// A pointer into a block, and the half of the block that it walks through.
+/// A pointer of a tile: the register or label that it is set up from, and the distance between both in units of
+/// `8 width tiles` bytes.
 #[derive(Clone, Copy, Debug)]
-struct HalfPointer {
-    pointer: DataPointer,
-    half: usize,
+struct TilePointer {
+    name: &'static str,
+    from: &'static str,
+    halves: usize,
+    /// Bytes from a tile to the next.
+    step: i64,
 }
 
 /// The body of a tile and its pointers.
+#[derive(Clone, Debug)]
 struct TileBody {
     shape: TileShape,
-    body: Dataflow,
-    taps: DataPointer,
+    body: BlockBody,
+    pointers: Vec<TilePointer>,
+    taps: BodyPointer,
     /// Two pointers for the samples of each half: the accesses of an iteration through one pointer must lie
     /// within an interval, and all samples of a tile span more.
-    samples: Vec<[HalfPointer; 2]>,
-    outputs: Vec<HalfPointer>,
+    samples: Vec<[BodyPointer; 2]>,
+    outputs: Vec<BodyPointer>,
     /// Pointers to the sums that a tile continues, if it does.
-    sums: Vec<HalfPointer>,
+    sums: Vec<BodyPointer>,
 }
 
 impl TileBody {
     fn new(shape: TileShape, adds: bool) -> Self {
-        let mut body = Dataflow::in_order();
-        let forward = |numbers: usize| PointerStep::Bytes((8 * shape.width() * numbers) as i64);
-        let taps = body.pointer(2, PointerStep::Bytes(0));
-        let mut half = |register, half, step| HalfPointer {
-            pointer: body.pointer(register, step),
-            half,
+        let mut body = BlockBody::default();
+        let mut pointers = Vec::new();
+        let forward = |numbers: usize| (8 * shape.width() * numbers) as i64;
+        let mut pointer = |name, (from, halves), step| {
+            pointers.push(TilePointer {
+                name,
+                from,
+                halves,
+                step,
+            });
+            body.pointer()
         };
-        let registers = [([0, 5], 1, 7), ([3, 6], 4, 10)];
+        let taps = pointer("tap", (if adds { "a11" } else { "taps" }, 0), 0);
+        let names = [
+            (["early", "late"], "out", "sum"),
+            (["early2", "late2"], "out2", "sum2"),
+        ];
         let (mut samples, mut outputs, mut sums) = (Vec::new(), Vec::new(), Vec::new());
-        for (lane, (from, to, sum)) in registers.into_iter().take(shape.lanes()).enumerate() {
-            samples.push(from.map(|a| half(a, lane, forward(shape.decimate))));
-            outputs.push(half(to, lane, forward(shape.interpolate)));
+        for (half, (from, to, sum)) in names.into_iter().take(shape.lanes()).enumerate() {
+            let place = ("a8", half * shape.decimate);
+            samples.push(from.map(|name| pointer(name, place, forward(shape.decimate))));
+            let place = ("a9", half * shape.interpolate);
+            outputs.push(pointer(to, place, forward(shape.interpolate)));
             if adds {
-                sums.push(half(sum, lane, forward(shape.interpolate)));
+                sums.push(pointer(sum, place, forward(shape.interpolate)));
             }
         }
         let mut tile = Self {
             shape,
             body,
+            pointers,
             taps,
             samples,
             outputs,
@@ -161,8 +181,8 @@ impl TileBody {
         let count = shape.width() * shape.order().len();
         let (mut tap, mut done) = (0, 0);
         for group in shape.groups() {
-            let mut known: BTreeMap<usize, DataValue> = BTreeMap::new();
-            let mut sums: BTreeMap<(usize, usize), Option<DataValue>> = BTreeMap::new();
+            let mut known: BTreeMap<usize, BodyValue> = BTreeMap::new();
+            let mut sums: BTreeMap<(usize, usize), Option<BodyValue>> = BTreeMap::new();
             for (at, phase, _) in group {
                 let h = tile.tap(tap);
                 for output in 0..shape.width() {
@@ -188,7 +208,7 @@ impl TileBody {
     }
 
     /// Returns a new value: a pair, or with real taps a quad of one number of each half.
-    fn value(&mut self) -> DataValue {
+    fn value(&mut self) -> BodyValue {
         if self.shape.real {
             self.body.quad()
         } else {
@@ -196,39 +216,39 @@ impl TileBody {
         }
     }
 
-    fn tap(&mut self, index: usize) -> DataValue {
+    fn tap(&mut self, index: usize) -> BodyValue {
         let (h, at) = (self.value(), 8 * index as i64);
         if self.shape.real {
-            self.body.load_twice(DataOperand::Whole(h), self.taps, at);
+            self.body.load_twice(BodyOperand::Whole(h), self.taps, at);
         } else {
-            self.body.load(DataOperand::Whole(h), self.taps, at);
+            self.body.load(BodyOperand::Whole(h), self.taps, at);
         }
         h
     }
 
-    fn sample(&mut self, at: usize, late: usize) -> DataValue {
+    fn sample(&mut self, at: usize, late: usize) -> BodyValue {
         let x = self.value();
         let parts = parts(self.shape, x);
         for (part, pointers) in parts.into_iter().zip(&self.samples) {
-            self.body.load(part, pointers[late].pointer, 8 * at as i64);
+            self.body.load(part, pointers[late], 8 * at as i64);
         }
         x
     }
 
     /// Loads the sum so far of an output.
-    fn previous_sum(&mut self, place: usize) -> DataValue {
+    fn previous_sum(&mut self, place: usize) -> BodyValue {
         let sum = self.value();
         let parts = parts(self.shape, sum);
-        for (part, from) in parts.into_iter().zip(&self.sums) {
-            self.body.load(part, from.pointer, 8 * place as i64);
+        for (part, &from) in parts.into_iter().zip(&self.sums) {
+            self.body.load(part, from, 8 * place as i64);
         }
         sum
     }
 
     /// Computes x h, or x h + sum.
-    fn multiply_add(&mut self, x: DataValue, h: DataValue, sum: Option<DataValue>) -> DataValue {
+    fn multiply_add(&mut self, x: BodyValue, h: BodyValue, sum: Option<BodyValue>) -> BodyValue {
         let to = self.value();
-        let [to_reg, x, h] = [to, x, h].map(DataOperand::Whole);
+        let [to_reg, x, h] = [to, x, h].map(BodyOperand::Whole);
         let real = self.shape.real;
         match sum {
             None => self
@@ -237,40 +257,48 @@ impl TileBody {
             Some(sum) => self.body.op(
                 if real { "madd" } else { "cmadd" },
                 &[to_reg],
-                &[x, h, DataOperand::Whole(sum)],
+                &[x, h, BodyOperand::Whole(sum)],
             ),
         }
         to
     }
 
-    fn store(&mut self, sum: DataValue, place: usize) {
+    fn store(&mut self, sum: BodyValue, place: usize) {
         let parts = parts(self.shape, sum);
-        for (part, to) in parts.into_iter().zip(&self.outputs) {
-            self.body.store(part, to.pointer, 8 * place as i64);
+        for (part, &to) in parts.into_iter().zip(&self.outputs) {
+            self.body.store(part, to, 8 * place as i64);
         }
+    }
+
+    /// Writes the block of `tiles` tiles.
+    fn block(&self, tiles: usize) -> BlockWriter {
+        let half = 8 * self.shape.width() * tiles;
+        let pointers = self.pointers.iter().map(|own| PointerDeclaration {
+            name: own.name.to_owned(),
+            walk: format!("{} + {} by {}", own.from, own.halves * half, own.step),
+            offset: 0,
+        });
+        let mut block = begin_block(PAIR_REGISTERS);
+        self.body.write(&pointers.collect::<Vec<_>>(), &mut block);
+        block
     }
 }
 
 /// Returns the registers of a value for each half of a block: the two pairs of a quad with real taps, else
 /// the whole pair.
-fn parts(shape: TileShape, value: DataValue) -> Vec<DataOperand> {
+fn parts(shape: TileShape, value: BodyValue) -> Vec<BodyOperand> {
     if shape.real {
-        vec![DataOperand::Lo(value), DataOperand::Hi(value)]
+        vec![BodyOperand::Lo(value), BodyOperand::Hi(value)]
     } else {
-        vec![DataOperand::Whole(value)]
+        vec![BodyOperand::Whole(value)]
     }
 }
 
-/// The schedule of a tile on a machine.
+/// A tile on a machine.
 #[derive(Clone, Debug)]
 pub(super) struct TileSchedule {
-    schedule: ModuloSchedule,
-    /// Pointer, the address register that it is set up from, and the distance between both in units of
-    /// `8 width tiles` bytes.
-    halves: Vec<(DataPointer, u8, usize)>,
-    /// Pointer to the taps, where all are in one part and lie at a label.
-    taps: Option<DataPointer>,
-    shape: TileShape,
+    tile: TileBody,
+    price: PricedBlock,
     /// Operations of a tile, for the model.
     pub(super) operations: Operations,
 }
@@ -282,46 +310,26 @@ impl TileSchedule {
     /// through a11, others through a label.
     pub(super) fn new(shape: TileShape, adds: bool, machine: &Machine) -> Option<Self> {
         let tile = TileBody::new(shape, adds);
-        let schedule = tile.body.schedule(machine, PAIR_REGISTERS).ok()?;
-        let mut operations = Operations::default();
-        operations.add(&tile.body, 1, machine);
-        let samples = tile.samples.iter().flatten();
-        let samples = samples.map(|h| (h.pointer, 8, h.half * shape.decimate));
-        let outputs = tile.outputs.iter().chain(&tile.sums);
-        let outputs = outputs.map(|h| (h.pointer, 9, h.half * shape.interpolate));
-        let taps = adds.then_some((tile.taps, 11, 0));
+        let block = tile.block(SAMPLE_TILES);
+        let sample = (&block, SAMPLE_TILES as u64);
+        let price = PricedBlock::new("direct filter", sample, FRAME, machine).ok()?;
         Some(Self {
-            halves: samples.chain(outputs).chain(taps).collect(),
-            schedule,
-            taps: (!adds).then_some(tile.taps),
-            shape,
-            operations,
+            operations: price.operations(1),
+            tile,
+            price,
         })
     }
 
-    /// Returns the words of `tiles` tiles. They find the addresses of input and output in a8 and a9.
-    pub(super) fn words(&self, tiles: usize) -> LoopText {
-        let s = &self.schedule;
-        let half = 8 * self.shape.width() * tiles;
-        let set_up = |(step, &(pointer, from, halves)): (usize, &(DataPointer, u8, usize))| {
-            let at = (halves * half) as i64 + s.bias(pointer);
-            let register = s.pointer_register(pointer);
-            PointerSetup {
-                words: vec![
-                    format!("movi s{step}, {at}"),
-                    format!("add a{register}, a{from}, s{step}"),
-                ],
-                registers: vec![register],
-            }
-        };
-        let taps = self.taps.map(|taps| {
-            let (taps, bias) = (s.pointer_register(taps), s.bias(taps));
-            PointerSetup {
-                words: vec![format!("movi a{taps}, taps + {bias}")],
-                registers: vec![taps],
-            }
-        });
-        let setups = self.halves.iter().enumerate().map(set_up);
-        s.emit(tiles as u64).set_up(setups.chain(taps).collect())
+    /// Returns the words of any number of tiles.
+    pub(super) fn words(&self) -> u64 {
+        self.price.words()
+    }
+
+    /// Adds the loop over `tiles` tiles to a page, and returns its cycles. It finds the addresses of input and
+    /// output in a8 and a9; `name` is unique.
+    pub(super) fn write(&self, name: &str, tiles: usize, page: &mut PageText) -> u64 {
+        let text = self.tile.block(tiles).text(name, tiles as u64);
+        page.add_block(&text, self.price.words());
+        self.price.cycles(tiles as u64)
     }
 }

@@ -12,10 +12,10 @@
 //! odd, the block is walked twice, once for every other output or sample.
 
 use super::polyphase_loop::{OperandForm, PhaseTapCounts, PolyphaseLoop, TileSums};
+use super::program::PageText;
 use crate::pipeline::Operations;
 use cp2_machine::Machine;
 use num_complex::Complex32;
-use std::fmt::Write as _;
 
 /// Taps of a phase up to which two phases share their samples.
 const SHARED_SAMPLE_TAPS: usize = 7;
@@ -80,44 +80,41 @@ impl PolyphaseFilter {
         layout.phases(words, machine)
     }
 
-    /// Returns the words of a block of `tiles` tiles, and their cycles.
-    pub(super) fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+    /// Writes the page for a block of `tiles` tiles.
+    pub(super) fn page(&self, tiles: usize, machine: &Machine) -> PageText {
         let set_up = 1 + machine.cp2.loop_setup.0;
-        let (mut text, mut cycles) = (String::new(), 0);
+        let mut page = PageText::default();
         for (number, pass) in self.passes.iter().enumerate() {
             if number > 0 {
-                text += "    ldx2 a8, [a15]\n";
+                page.add_words("    ldx2 a8, [a15]\n");
             }
             let [samples, outputs] = pass.steps;
-            let _ = write!(
-                text,
+            page.add_words(&format!(
                 "    movi s14, {samples}\n    movi s15, {outputs}\n    movi a11, zero\n    loop {tiles} {{\n"
-            );
+            ));
             let mut tile = 0;
             if let Some(sums) = &pass.sums {
-                text += &sums.zeros();
+                page.add_words(&sums.zeros());
                 tile += sums.cycles_of_zeros();
             }
-            for each in &pass.loops {
-                let made = each.words();
-                text += &made.text();
-                tile += made.cycles;
+            for (turn, each) in pass.loops.iter().enumerate() {
+                tile += each.write(&format!("turns{number}_{turn}"), &mut page);
             }
             let latency = machine.cp2.latency[cp2_machine::Class::Madd].0;
             match &pass.sums {
                 Some(sums) => {
-                    text += &sums.stores();
+                    page.add_words(&sums.stores());
                     tile += latency + sums.cycles_of_stores();
                 }
                 None => {
-                    text += "    add a8, a8, s14\n    add a9, a9, s15\n";
+                    page.add_words("    add a8, a8, s14\n    add a9, a9, s15\n");
                     tile += 2;
                 }
             }
-            text += "    }\n";
-            cycles += tiles as u64 * tile + set_up + 8;
+            page.add_words("    }\n");
+            page.cycles += tiles as u64 * tile + set_up + 8;
         }
-        (text, cycles)
+        page
     }
 }
 

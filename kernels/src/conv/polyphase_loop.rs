@@ -1,12 +1,12 @@
 //! One software-pipelined loop through phases of taps.
 //!
-//! An iteration is a turn as described in `polyphase`.
+//! An iteration is a turn as described in `polyphase`, written as a linear block.
 
 use super::polyphase::PolyphaseTurns;
-use crate::pipeline::Operations;
-use cp2_asm::schedule::{
-    DataOperand, DataPointer, DataValue, Dataflow, LoopText, ModuloSchedule, PointerSetup,
-    PointerStep,
+use super::program::PageText;
+use crate::pipeline::{
+    BlockBody, BlockWriter, BodyOperand, BodyPointer, BodyValue, CarriedValue, Operations,
+    PointerDeclaration, PricedBlock,
 };
 use cp2_machine::Machine;
 use std::collections::BTreeMap;
@@ -16,12 +16,6 @@ use std::fmt::Write as _;
 const PAIR_REGISTERS: u8 = 64;
 /// Farthest distance of an access from its pointer, in bytes.
 const ACCESS_REACH_BYTES: i64 = 16_376;
-/// Range of constants that an addition takes.
-const ADDITION_CONSTANTS: std::ops::RangeInclusive<i64> = -2048..=2047;
-/// Address registers of pointers to samples and outputs. Where sums are carried on, the last one serves the
-/// ring of buffers.
-const POINTER_REGISTERS: [u8; 7] = [0, 5, 3, 6, 1, 4, 7];
-
 /// Number of taps of each of one or two phases.
 pub(super) type PhaseTapCounts = [usize; 2];
 
@@ -49,7 +43,7 @@ impl OperandForm {
         }
     }
 
-    fn value(self, body: &mut Dataflow) -> DataValue {
+    fn value(self, body: &mut BlockBody) -> BodyValue {
         if self == Self::Real {
             body.quad()
         } else {
@@ -79,12 +73,13 @@ impl TileSums {
         PAIR_REGISTERS - self.pairs() * (self.width - output) as u8
     }
 
-    fn sum_register(&self, output: usize) -> DataOperand {
+    /// Returns the name of the register of a sum.
+    fn name_register(&self, output: usize) -> String {
         let register = self.register(output);
         if self.real {
-            DataOperand::Quad(register / 2)
+            format!("q{}", register / 2)
         } else {
-            DataOperand::Pair(register)
+            format!("r{register}")
         }
     }
 
@@ -140,7 +135,7 @@ pub(super) struct TransposedFormTurns {
     pub(super) at: [i64; 2],
 }
 
-/// Base address of a pointer.
+/// Place that a pointer begins at.
 #[derive(Clone, Copy, Debug)]
 enum PolyphasePointerBase {
     Samples,
@@ -148,12 +143,23 @@ enum PolyphasePointerBase {
     Taps,
 }
 
-/// Schedule of the turns of a loop.
+impl PolyphasePointerBase {
+    /// Returns the name of its pointers, and the register or label that they begin at.
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Samples => ["sample", "a8"],
+            Self::Outputs => ["output", "a9"],
+            Self::Taps => ["tap", "taps"],
+        }
+    }
+}
+
+/// The turns of a loop as a linear block.
 #[derive(Clone, Debug)]
 pub(super) struct PolyphaseLoop {
-    schedule: ModuloSchedule,
-    turns: usize,
-    pointers: Vec<(DataPointer, PolyphasePointerBase, i64)>,
+    block: BlockWriter,
+    turns: u64,
+    price: PricedBlock,
     /// Operations of all turns, for the model.
     pub(super) operations: Operations,
 }
@@ -163,33 +169,93 @@ pub(super) struct PolyphaseLoop {
 struct ReachablePointers {
     base: PolyphasePointerBase,
     at: i64,
-    step: PointerStep,
-    made: BTreeMap<(bool, i64), DataPointer>,
+    step: i64,
+    made: BTreeMap<(bool, i64), BodyPointer>,
 }
 
+impl ReachablePointers {
+    fn new(base: PolyphasePointerBase, at: i64, step: i64) -> Self {
+        Self {
+            base,
+            at,
+            step,
+            made: BTreeMap::new(),
+        }
+    }
+}
+
+/// Builds the block of the turns of a loop.
+#[derive(Default)]
 struct PolyphaseLoopBuilder {
-    body: Dataflow,
-    pointers: Vec<(DataPointer, PolyphasePointerBase, i64)>,
+    body: BlockBody,
+    pointers: Vec<PointerDeclaration>,
 }
 
 impl PolyphaseLoopBuilder {
-    fn pointer(
-        &mut self,
-        all: &mut ReachablePointers,
-        late: bool,
-        offset: i64,
-    ) -> Option<DataPointer> {
+    /// Adds a pointer that begins so many bytes from its place.
+    fn add(&mut self, base: PolyphasePointerBase, at: i64, step: i64) -> BodyPointer {
+        let [name, place] = base.names();
+        let number = self.pointers.len();
+        let sign = if at < 0 { '-' } else { '+' };
+        self.pointers.push(PointerDeclaration {
+            name: format!("{name}{number}"),
+            walk: format!("{place} {sign} {} by {step}", at.unsigned_abs()),
+            offset: 0,
+        });
+        self.body.pointer()
+    }
+
+    /// Returns the pointer for an access at an offset. Accesses that come `late` have pointers of their own, since all
+    /// accesses through one lie within an interval.
+    fn pointer(&mut self, all: &mut ReachablePointers, late: bool, offset: i64) -> BodyPointer {
         let key = (late, offset.div_euclid(ACCESS_REACH_BYTES));
         if let Some(pointer) = all.made.get(&key) {
-            return Some(*pointer);
+            return *pointer;
         }
-        let taken = self.pointers.len() - 1;
-        let pointer = self.body.pointer(*POINTER_REGISTERS.get(taken)?, all.step);
-        self.pointers.push((pointer, all.base, all.at));
+        let pointer = self.add(all.base, all.at, all.step);
         all.made.insert(key, pointer);
-        Some(pointer)
+        pointer
+    }
+
+    /// Schedules the block; none if there are too few registers. It may use the pair registers below `free`.
+    fn finish(self, turns: usize, free: u8, machine: &Machine) -> Option<PolyphaseLoop> {
+        let mut block = begin_block(free);
+        self.body.write(&self.pointers, &mut block);
+        let turns = turns as u64;
+        let price = PricedBlock::new("direct filter", (&block, turns), FRAME, machine).ok()?;
+        Some(PolyphaseLoop {
+            operations: price.operations(turns),
+            block,
+            turns,
+            price,
+        })
     }
 }
+
+/// Begins a block whose arithmetic is issued as it is written, and which may use the pair registers below `free`.
+pub(super) fn begin_block(free: u8) -> BlockWriter {
+    let mut block = BlockWriter::default();
+    block.declare(".order");
+    block.declare(".apart");
+    block.declare(&format!(".rept {}, n", free / 2));
+    block.declare(".free q{n}");
+    block.declare(".endr");
+    block
+}
+
+/// Text above a loop that is scheduled by itself: labels and registers of `direct.s` and `transposed_form.s`.
+pub(super) const FRAME: &str = "\
+.dmem 0
+taps:
+    .space 16
+.program
+    mov a7, a15
+    mov a8, a7
+    mov a9, a8
+    mov a10, a9
+    mov a11, a10
+    mov a12, a11
+";
 
 impl PolyphaseLoop {
     /// Schedules the turns of a polyphase loop; none if registers do not suffice.
@@ -199,42 +265,32 @@ impl PolyphaseLoop {
         sums: Option<&TileSums>,
         machine: &Machine,
     ) -> Option<Self> {
-        let mut body = Dataflow::in_order();
         let size = turns.unit.bytes();
         let [at_sample, at_output, at_tap] = turns.at;
         let all: usize = turns.counts.iter().sum();
-        let taps = body.pointer(2, PointerStep::Bytes(size * all as i64));
-        let mut maker = PolyphaseLoopBuilder {
-            body,
-            pointers: vec![(taps, PolyphasePointerBase::Taps, at_tap)],
-        };
+        let mut maker = PolyphaseLoopBuilder::default();
+        let taps = maker.add(PolyphasePointerBase::Taps, at_tap, size * all as i64);
         let (units, step) = match sums {
-            Some(_) => (1, PointerStep::Bytes(-size)),
-            None => (
-                turns.counts.iter().filter(|&&c| c > 0).count(),
-                PointerStep::Bytes(0),
-            ),
+            Some(_) => (1, -size),
+            None => (turns.counts.iter().filter(|&&c| c > 0).count(), 0),
         };
-        let mut samples = ReachablePointers {
-            base: PolyphasePointerBase::Samples,
-            at: at_sample,
-            step,
-            made: BTreeMap::new(),
-        };
-        let mut outputs = ReachablePointers {
-            base: PolyphasePointerBase::Outputs,
-            at: at_output,
-            step: PointerStep::Bytes(size * units as i64),
-            made: BTreeMap::new(),
+        let mut samples = ReachablePointers::new(PolyphasePointerBase::Samples, at_sample, step);
+        let step = size * units as i64;
+        let mut outputs = ReachablePointers::new(PolyphasePointerBase::Outputs, at_output, step);
+        let carried: Vec<CarriedValue> = match sums {
+            Some(sums) => (0..width)
+                .map(|output| maker.body.carry(sums.name_register(output)))
+                .collect(),
+            None => Vec::new(),
         };
         let [mul, madd] = turns.unit.names();
-        let mut known: BTreeMap<i64, DataValue> = BTreeMap::new();
-        let mut chains: BTreeMap<(usize, usize), DataOperand> = BTreeMap::new();
+        let mut known: BTreeMap<i64, BodyValue> = BTreeMap::new();
+        let mut chains: BTreeMap<(usize, usize), BodyValue> = BTreeMap::new();
         let mut tap = 0;
         for i in 0..turns.counts[0] {
             for (unit, _) in turns.counts.iter().enumerate().filter(|(_, c)| i < **c) {
                 let h = turns.unit.value(&mut maker.body);
-                maker.body.load(DataOperand::Whole(h), taps, size * tap);
+                maker.body.load(BodyOperand::Whole(h), taps, size * tap);
                 tap += 1;
                 for output in 0..width {
                     // Decimating, a tap of the phase is as far from the next as outputs are.
@@ -245,50 +301,43 @@ impl PolyphaseLoop {
                         None => {
                             let x = turns.unit.value(&mut maker.body);
                             let late = sums.is_some() && i > 0;
-                            let pointer = maker.pointer(&mut samples, late, at)?;
+                            let pointer = maker.pointer(&mut samples, late, at);
                             if sums.is_none() && turns.unit == OperandForm::Real {
-                                maker.body.load_twice(DataOperand::Whole(x), pointer, at);
+                                maker.body.load_twice(BodyOperand::Whole(x), pointer, at);
                             } else {
-                                maker.body.load(DataOperand::Whole(x), pointer, at);
+                                maker.body.load(BodyOperand::Whole(x), pointer, at);
                             }
                             known.insert(at, x);
                             x
                         }
                     };
-                    let last = sums.filter(|_| i + 1 == turns.counts[unit]);
-                    let to = match last {
-                        Some(sums) => sums.sum_register(output),
-                        None => DataOperand::Whole(turns.unit.value(&mut maker.body)),
-                    };
+                    let to = turns.unit.value(&mut maker.body);
                     let before = chains.get(&(unit, output)).copied();
-                    let before = before.or_else(|| sums.map(|sums| sums.sum_register(output)));
-                    let (x, h) = (DataOperand::Whole(x), DataOperand::Whole(h));
+                    let before = before.map(BodyOperand::Whole);
+                    let before =
+                        before.or_else(|| carried.get(output).copied().map(BodyOperand::Before));
+                    let [x, h] = [x, h].map(BodyOperand::Whole);
                     // sum = x h + sum
                     match before {
-                        Some(sum) => maker.body.op(madd, &[to], &[x, h, sum]),
-                        None => maker.body.op(mul, &[to], &[x, h]),
+                        Some(sum) => maker.body.op(madd, &[BodyOperand::Whole(to)], &[x, h, sum]),
+                        None => maker.body.op(mul, &[BodyOperand::Whole(to)], &[x, h]),
                     }
                     chains.insert((unit, output), to);
                 }
             }
         }
-        if sums.is_none() {
-            for ((unit, output), sum) in chains {
-                let at = output as i64 * turns.apart[1] + unit as i64 * size;
-                let pointer = maker.pointer(&mut outputs, false, at)?;
-                maker.body.store(sum, pointer, at);
+        for ((unit, output), sum) in chains {
+            match carried.get(output) {
+                Some(&carried) => maker.body.leave(carried, sum),
+                None => {
+                    let at = output as i64 * turns.apart[1] + unit as i64 * size;
+                    let pointer = maker.pointer(&mut outputs, false, at);
+                    maker.body.store(BodyOperand::Whole(sum), pointer, at);
+                }
             }
         }
-        let PolyphaseLoopBuilder { body, pointers } = maker;
         let free = sums.map_or(PAIR_REGISTERS, |sums| sums.register(0));
-        let mut operations = Operations::default();
-        operations.add(&body, turns.turns as u64, machine);
-        Some(Self {
-            operations,
-            schedule: body.schedule(machine, free).ok()?,
-            turns: turns.turns,
-            pointers,
-        })
+        maker.finish(turns.turns, free, machine)
     }
 
     /// Schedules turns of the transposed form: in each, a number of every row meets several taps and is added
@@ -323,22 +372,14 @@ impl PolyphaseLoop {
         if usize::from(sums.pairs()) * (sums.width + held + 1) > usize::from(PAIR_REGISTERS) {
             return None;
         }
-        let mut body = Dataflow::in_order();
-        let taps = body.pointer(2, PointerStep::Bytes(size * count as i64));
         let [at_sample, at_tap] = turns.at;
-        let mut maker = PolyphaseLoopBuilder {
-            body,
-            pointers: vec![(taps, PolyphasePointerBase::Taps, at_tap)],
-        };
-        let mut samples = ReachablePointers {
-            base: PolyphasePointerBase::Samples,
-            at: at_sample,
-            step: PointerStep::Bytes(-size),
-            made: BTreeMap::new(),
-        };
+        let mut maker = PolyphaseLoopBuilder::default();
+        let taps = maker.add(PolyphasePointerBase::Taps, at_tap, size * count as i64);
+        let mut samples = ReachablePointers::new(PolyphasePointerBase::Samples, at_sample, -size);
         let [_, madd] = turns.unit.names();
-        let mut known: BTreeMap<usize, DataValue> = BTreeMap::new();
-        let mut loaded: BTreeMap<usize, DataValue> = BTreeMap::new();
+        let mut known: BTreeMap<usize, BodyValue> = BTreeMap::new();
+        let mut loaded: BTreeMap<usize, BodyValue> = BTreeMap::new();
+        let mut chains: BTreeMap<usize, (CarriedValue, BodyValue)> = BTreeMap::new();
         let sides = if rows_inner {
             [count, rows]
         } else {
@@ -357,8 +398,8 @@ impl PolyphaseLoop {
                     None => {
                         let x = turns.unit.value(&mut maker.body);
                         let at = row as i64 * apart;
-                        let pointer = maker.pointer(&mut samples, false, at)?;
-                        maker.body.load(DataOperand::Whole(x), pointer, at);
+                        let pointer = maker.pointer(&mut samples, false, at);
+                        maker.body.load(BodyOperand::Whole(x), pointer, at);
                         known.insert(row, x);
                         x
                     }
@@ -367,57 +408,36 @@ impl PolyphaseLoop {
                     let h = turns.unit.value(&mut maker.body);
                     maker
                         .body
-                        .load(DataOperand::Whole(h), taps, size * tap as i64);
+                        .load(BodyOperand::Whole(h), taps, size * tap as i64);
                     h
                 });
                 // sum[row + tap] += x[row] h[tap]
-                let sum = sums.sum_register(row + turns.taps.start + tap);
-                let operands = [DataOperand::Whole(x), DataOperand::Whole(h), sum];
-                maker.body.op(madd, &[sum], &operands);
+                let output = row + turns.taps.start + tap;
+                let to = turns.unit.value(&mut maker.body);
+                let [x, h] = [x, h].map(BodyOperand::Whole);
+                let (carried, before) = match chains.get(&output) {
+                    Some(&(carried, before)) => (carried, BodyOperand::Whole(before)),
+                    None => {
+                        let carried = maker.body.carry(sums.name_register(output));
+                        (carried, BodyOperand::Before(carried))
+                    }
+                };
+                maker
+                    .body
+                    .op(madd, &[BodyOperand::Whole(to)], &[x, h, before]);
+                chains.insert(output, (carried, to));
             }
         }
-        let PolyphaseLoopBuilder { body, pointers } = maker;
-        // The last register is that of the buffers.
-        if pointers.len() > POINTER_REGISTERS.len() {
-            return None;
+        for (carried, sum) in chains.into_values() {
+            maker.body.leave(carried, sum);
         }
-        let mut operations = Operations::default();
-        operations.add(&body, turns.turns as u64, machine);
-        Some(Self {
-            operations,
-            schedule: body.schedule(machine, sums.register(0)).ok()?,
-            turns: turns.turns,
-            pointers,
-        })
+        maker.finish(turns.turns, sums.register(0), machine)
     }
 
-    /// Returns the words of all turns; samples and outputs of the tile begin at a8 and a9.
-    pub(super) fn words(&self) -> LoopText {
-        let s = &self.schedule;
-        let set_up =
-            |(number, &(pointer, base, at)): (usize, &(DataPointer, PolyphasePointerBase, i64))| {
-                let (register, at) = (s.pointer_register(pointer), at + s.bias(pointer));
-                let from = |base: u8| {
-                    if ADDITION_CONSTANTS.contains(&at) {
-                        return vec![format!("addi a{register}, a{base}, {at}")];
-                    }
-                    vec![
-                        format!("movi s{number}, {at}"),
-                        format!("add a{register}, a{base}, s{number}"),
-                    ]
-                };
-                PointerSetup {
-                    words: match base {
-                        PolyphasePointerBase::Samples => from(8),
-                        PolyphasePointerBase::Outputs => from(9),
-                        PolyphasePointerBase::Taps => {
-                            vec![format!("movi a{register}, taps + {at}")]
-                        }
-                    },
-                    registers: vec![register],
-                }
-            };
-        let setups = self.pointers.iter().enumerate().map(set_up).collect();
-        s.emit(self.turns as u64).set_up(setups)
+    /// Adds the loop over all turns to a page, and returns its cycles. Samples and outputs of the tile begin at a8 and
+    /// a9; `name` is unique.
+    pub(super) fn write(&self, name: &str, page: &mut PageText) -> u64 {
+        page.add_block(&self.block.text(name, self.turns), self.price.words());
+        self.price.cycles(self.turns)
     }
 }

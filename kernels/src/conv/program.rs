@@ -18,6 +18,30 @@ const SOURCES: [(&str, &str); 6] = [
     ("spectrum_product.s", include_str!("spectrum_product.s")),
 ];
 
+/// Assembly of a page: words and linear blocks.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PageText {
+    pub(super) text: String,
+    /// Number of words, or a bound of it.
+    pub(super) words: u64,
+    /// Cycles of a block of the signal, as far as whoever writes the page counts them.
+    pub(super) cycles: u64,
+}
+
+impl PageText {
+    /// Adds words, one a line.
+    pub(super) fn add_words(&mut self, words: &str) {
+        self.text += words;
+        self.words += words.lines().count() as u64;
+    }
+
+    /// Adds a linear block of so many words.
+    pub(super) fn add_block(&mut self, text: &str, words: u64) {
+        self.text += text;
+        self.words += words;
+    }
+}
+
 /// Returns the text of a kernel source by its name in line tables, for profiles.
 #[must_use]
 pub fn source(file: &str) -> Option<&'static str> {

@@ -13,7 +13,7 @@ mod pages;
 use super::block_filter::{BlockFilter, COMPLEX};
 use super::error::ConvError;
 use super::polyphase_loop::{OperandForm, PolyphaseLoop, TileSums, TransposedFormTurns};
-use super::program::{fill, program};
+use super::program::{PageText, fill, program};
 use crate::assembly::moves;
 use crate::pipeline::Operations;
 use cp2_host::paging::Ring;
@@ -215,8 +215,8 @@ impl TransposedForm {
         usize::try_from(room / (each as u64 * COMPLEX).max(1)).unwrap_or(0)
     }
 
-    /// Returns the words of a block of `tiles` tiles, and their cycles.
-    fn words(&self, tiles: usize, machine: &Machine) -> (String, u64) {
+    /// Writes the page for a block of `tiles` tiles.
+    fn page(&self, tiles: usize, machine: &Machine) -> PageText {
         let sums = Self::sums(self.real, self.rows, self.reach);
         let [numbers, outputs] = self.block(1).map(|n| n as u64 * COMPLEX);
         let (carried, bytes) = (self.reach - 1, if self.real { 16 } else { 8 });
@@ -224,9 +224,10 @@ impl TransposedForm {
             true => format!("q q{}", sums.register(o) / 2),
             false => format!("p r{}", sums.register(o)),
         };
-        let (mut text, mut cycles) = (String::new(), 0);
+        let mut page = PageText::default();
         for (pass, loops) in self.loops.iter().enumerate() {
             let place = 16 * pass * self.quads();
+            let mut text = String::new();
             let _ = write!(
                 text,
                 "    mov a8, a12\n    mov a9, a10\n    movi s14, {numbers}\n    movi s15, {outputs}\n    movi a11, zero\n    loop {tiles} {{\n"
@@ -243,11 +244,11 @@ impl TransposedForm {
                 let _ = writeln!(text, "    ld{}, [a11]", name(o));
             }
             let mut tile = sums.width as u64;
-            for each in loops {
-                let made = each.words();
-                text += &made.text();
-                tile += made.cycles;
+            page.add_words(&text);
+            for (turn, each) in loops.iter().enumerate() {
+                tile += each.write(&format!("turns{pass}_{turn}"), &mut page);
             }
+            let mut text = String::new();
             for o in 0..carried {
                 let at = 16 + place + bytes * o;
                 let _ = writeln!(text, "    st{}, [a11 + {at}]", name(self.rows + o));
@@ -264,11 +265,12 @@ impl TransposedForm {
                 let _ = writeln!(text, "    stp r{r}, [a9 + {at}]");
             }
             text += "    add a8, a8, s14\n    add a9, a9, s15\n    }\n";
+            page.add_words(&text);
             let latency = machine.cp2.latency[Class::Madd].0;
             tile += (carried + self.rows) as u64 + 2 + latency;
-            cycles += tiles as u64 * tile + 6 + machine.cp2.loop_setup.0;
+            page.cycles += tiles as u64 * tile + 6 + machine.cp2.loop_setup.0;
         }
-        (text, cycles)
+        page
     }
 
     fn filter(&self, tiles: usize, machine: &Arc<Machine>) -> Result<BlockFilter, ConvError> {
@@ -277,7 +279,7 @@ impl TransposedForm {
             self.decimate
         );
         let [hop, out] = self.block(tiles);
-        let (text, cycles) = self.words(tiles, machine);
+        let page = self.page(tiles, machine);
         let defines = [
             ("TAPS", self.table.len() as i64),
             ("SUMS", (self.passes * self.quads()).max(1) as i64),
@@ -285,7 +287,7 @@ impl TransposedForm {
         let mut program = program(
             ("transposed_form.s", "direct filter"),
             &defines,
-            &text,
+            &page.text,
             machine,
         )?;
         fill(&mut program, "taps", &self.table);
@@ -318,7 +320,7 @@ impl TransposedForm {
             fixed: true,
             deal: machine.cp2.sections,
             operations: Vec::new(),
-            cycles_per_block: cycles,
+            cycles_per_block: page.cycles,
             passes: None,
             mixes: None,
             exact: !self.fills,

@@ -19,23 +19,7 @@
 .equ TAPS, 2
 .equ SUMS, 1
 
-.program
-.entry start
-start:
-    ldx2 c14, [a15]
-    addi a7, a15, 16
-    mov b7, a7
-    movi s7, 8
-    mov l7, c15
-.page:
-    ldx2 a12, [a7]+s7%
-    ldx2 a10, [a7]+s7%
-    wait 0
-    .include "tiles.s"
-    addi c14, c14, -1
-    signal 1
-    bnz c14, .page
-    stop
+.include "page.s"
 
 .dmem 0
 zero:                               ; what sums begin with
@@ -44,3 +28,13 @@ sums:
     .space 16*SUMS
 taps:
     .space 8*TAPS
+
+.program
+.entry start
+start:
+    ring_begin
+.page:
+    ring_page a12, a10
+    .include "tiles.s"
+    ring_end .page
+    stop

@@ -338,17 +338,12 @@
     .endif
 .endm
 
+.include "page.s"
 .program
 lines:
-    ldx2 c14, [a15]
-    addi a7, a15, 16
-    mov b7, a7
-    movi s7, 8
-    mov l7, c15
+    ring_begin
 .page:
-    ldx2 a8, [a7]+s7%
-    ldx2 a10, [a7]+s7%
-    wait 0
+    ring_page a8, a10
     .if PASSES%2 == 0
     mov a9, a11
     .endif
@@ -357,9 +352,7 @@ lines:
     .else
     transform dbfly, dbflyn
     .endif
-    addi c14, c14, -1
-    signal 1
-    bnz c14, .page
+    ring_end .page
     stop
 
 .dmem

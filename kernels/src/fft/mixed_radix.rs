@@ -1,8 +1,8 @@
 //! Transforms of lengths with prime factors to 31, by passes in local memory.
 //!
 //! Stockham's algorithm with a pass for every radix, complex and real. The kernels are generated:
-//! `butterflies` has the dataflow of a column, `stockham_pass` and `real_split` add loads, factors and
-//! stores, and `crate::pipeline` schedules it for the machine. See `docs/fft-mixed.md`.
+//! `butterflies` has the operations of a column, `stockham_pass` and `real_split` add loads, factors and
+//! stores, and `column_loop` writes a linear block of them. See `docs/fft-mixed.md`.
 
 mod assembly_text;
 mod block_fft;
@@ -19,6 +19,7 @@ mod page_kernels;
 mod quad_lanes;
 mod radix;
 mod radix_constants;
+mod radix_operands;
 mod real_fft;
 mod real_merge;
 mod real_plans;

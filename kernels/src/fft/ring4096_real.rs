@@ -12,7 +12,7 @@ use super::ring4096_pages::{self, BLOCK, BLOCKS, BYTES, PASS, RING};
 use crate::assembly::moves;
 use crate::fft::TransformDirection;
 use crate::job::{self, Job, data_end, image, load};
-use cp2_asm::Program;
+use cp2_asm::{Assembly, Program};
 use cp2_dma::Descriptor;
 use cp2_host::paging::{Ring, RingPages, RingPass, SectionBlocks, aligned};
 
@@ -51,11 +51,14 @@ impl Ring4096RealFft {
         machine: Arc<Machine>,
         direction: TransformDirection,
     ) -> Result<Self, FftError> {
-        let made = match direction {
+        let mut made = match direction {
             TransformDirection::Forward => separation(&machine)?,
             TransformDirection::Inverse => generate_merge(&machine)?,
         };
-        let program = real_ring_program(&made.text, direction, &machine)?.program;
+        let Assembly {
+            program, blocks, ..
+        } = real_ring_program(&made.text, direction, &machine)?;
+        made.add_blocks(&blocks);
         let fft = Self {
             machine,
             program: Arc::new(program),

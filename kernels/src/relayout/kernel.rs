@@ -44,24 +44,16 @@ impl RelayoutPageKernel {
         let masks = text.load_masks();
         let source = format!(
             "; {name}: generated, see docs/host.md.\n\
+             .include \"page.s\"\n\
              .program\n\
              .entry start\n\
-             start:\n    \
-             ldx2 c14, [a15]\n    \
-             addi a7, a15, 16\n    \
-             mov b7, a7\n    \
-             movi s7, 8\n\
+             start:\n\
              {masks}    \
-             nop\n    nop\n    \
-             mov l7, c15\n\
+             ring_begin\n\
              page:\n    \
-             ldx2 {INPUT}, [a7]+s7%\n    \
-             ldx2 c10, [a7]+s7%\n    \
-             wait 0\n\
+             ring_page {INPUT}, c10\n\
              {}    \
-             addi c14, c14, -1\n    \
-             signal 1\n    \
-             bnz c14, page\n    \
+             ring_end page\n    \
              stop\n\
              .dmem 0\n{}",
             text.words,

@@ -5,8 +5,8 @@ use crate::assemble::state::Assembler;
 use crate::diag::Chain;
 use crate::isa::{Reg, RegSet, Scalar};
 use crate::linear::{
-    BlockCount, BlockRegisters, BlockStep, InitialSource, LinearBlock, PointerOrigin,
-    RoundRegisters,
+    BlockCount, BlockExtent, BlockPointer, BlockRegisters, BlockStep, InitialSource, LinearBlock,
+    PointerOrigin, RoundRegisters,
 };
 use crate::source::Span;
 use crate::syntax::Register;
@@ -101,7 +101,8 @@ impl LinearBlock {
         let extents = self
             .pointers
             .iter()
-            .filter_map(|own| own.extent()?.register());
+            .flat_map(BlockPointer::extents)
+            .filter_map(BlockExtent::register);
         let initial = self.initial.iter().filter_map(|own| match own.source {
             InitialSource::Register(register) => Some(register),
             InitialSource::Words(_) | InitialSource::Number(_) | InitialSource::Block { .. } => {

@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// Most copies of a pointer in one declaration.
 const COPIES: i64 = 64;
 
-/// Reads `.pointer P[copies] = place by step round extent`.
+/// Reads `.pointer P[copies] = place by step round extent`, or `by table LABEL round bytes round extent`.
 pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> Result<(), Fail> {
     let name = p.name("the name of a pointer")?;
     let mut copies = None;
@@ -55,7 +55,7 @@ pub(super) fn read_pointers(p: &mut Parser<'_, '_>, block: &mut LinearBlock) -> 
         Some(register) => BlockStep::Register(register),
         None => BlockStep::Bytes(p.constant_int("the step of a pointer")?.0),
     };
-    let round = match !table && p.eat_word("round") {
+    let round = match p.eat_word("round") {
         true => Some(read_extent(p)?),
         false => None,
     };

@@ -7,7 +7,7 @@
         .pointer b = c4 by table 64 by 8
         .pointer c = c4 by table nowhere round 64
         .pointer d = c4 by table c5 round 64
-        .pointer e = c4 by table 64 round 64 round 8
+        .pointer e = c4 by table 64 round 64 round 8 round 8
         ldq x, [p]
         stq x, [p]
         .endlinear

@@ -223,11 +223,21 @@ impl Drawing<'_> {
                 self.go_round(&mut pointer, unit);
             } else if self.random.once_in(4) {
                 let steps = 1 + self.random.below(6);
-                let steps = (0..steps)
+                let steps: Vec<i64> = (0..steps)
                     .map(|_| unit * self.random.range(-3, 8))
                     .collect();
-                pointer.table = Some((steps, self.random.once_in(2)));
+                let longest = steps.iter().map(|step| step.abs()).max();
+                let in_register = self.random.once_in(2);
+                pointer.table = Some((steps, in_register));
                 pointer.step_in_register = false;
+                if self.random.once_in(2) {
+                    pointer.step = longest.unwrap_or(0);
+                    self.go_round(&mut pointer, unit);
+                    // The first step may lead down, and one register cannot have both extents.
+                    pointer.bytes = pointer.bytes.max(0);
+                    let (extent, written) = pointer.round.unwrap_or_default();
+                    pointer.round = Some((extent, written.filter(|_| !in_register)));
+                }
             }
             self.block.pointers.push(pointer);
             self.units.push(unit);

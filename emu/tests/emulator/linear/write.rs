@@ -279,9 +279,9 @@ fn write_step(index: usize, pointer: &Pointer, text: &mut String) {
         for line in lines {
             writeln!(text, "    {line}").unwrap();
         }
-        return;
+    } else {
+        writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
     }
-    writeln!(text, "    add c{index}, c{index}, s{index}").unwrap();
     if pointer.round.is_none() {
         return;
     }

@@ -9,7 +9,6 @@ use crate::fft::error::FftError;
 use crate::fft::fft_trait::Fft;
 use crate::job::Job;
 use cp2_asm::Program;
-use cp2_asm::schedule::Unschedulable;
 use cp2_machine::{Class, Cycles, Machine};
 use std::fmt;
 use std::sync::Arc;
@@ -41,25 +40,27 @@ pub trait BlockRecipe: fmt::Debug + fmt::Display + Send + Sync {
 /// Or a block is one transform, and the halves of a quad are two of its columns.
 #[derive(Debug)]
 pub struct BlockFft<R> {
-    recipe: R,
+    recipe: Arc<R>,
     blocks: BlockKernels,
 }
 
 /// A planned transform of mixed radix.
 pub type MixedFft = BlockFft<MixedRecipe>;
 
-impl<R: BlockRecipe> BlockFft<R> {
+impl<R: BlockRecipe + 'static> BlockFft<R> {
     /// Plans a transform. `longest` is the complex numbers of the longest array in local memory; `make`
     /// writes the kernel for a number of pairs.
     pub(super) fn build(
         recipe: R,
         machine: Arc<Machine>,
         longest: usize,
-        make: impl Fn(&R, usize) -> Result<GeneratedKernel, Unschedulable>,
+        make: impl Fn(&R, usize) -> Result<GeneratedKernel, FftError> + Send + Sync + 'static,
     ) -> Result<Self, FftError> {
         check_room(longest as u64 * COMPLEX, &recipe, &machine)?;
         let bytes = recipe.len() as u64 * COMPLEX;
-        let make = |pairs| make(&recipe, pairs);
+        let recipe = Arc::new(recipe);
+        let own = recipe.clone();
+        let make = move |pairs| make(&own, pairs);
         let blocks = BlockKernels::new(recipe.to_string(), machine, (bytes, bytes), make)?;
         Ok(Self { recipe, blocks })
     }
@@ -78,7 +79,7 @@ impl MixedFft {
     ) -> Result<Self, FftError> {
         let (n, direction) = (recipe.len(), recipe.direction());
         if recipe.lanes() == LaneAssignment::Transforms {
-            return Self::build(recipe, machine.clone(), n, |recipe, pairs| {
+            return Self::build(recipe, machine.clone(), n, move |recipe, pairs| {
                 mixed(n, recipe.radices(), direction, pairs, &machine)
             });
         }
@@ -86,6 +87,7 @@ impl MixedFft {
         check_room(bytes / 2, &recipe, &machine)?;
         let made = columns(n, recipe.radices(), direction, &machine)?;
         let blocks = BlockKernels::single(recipe.to_string(), machine, (bytes, bytes), made)?;
+        let recipe = Arc::new(recipe);
         Ok(Self { recipe, blocks })
     }
 }

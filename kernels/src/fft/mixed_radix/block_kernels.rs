@@ -1,16 +1,14 @@
 //! Page kernels by block size: one transform, or pairs of transforms.
 
-use crate::assembly::assembly;
 use crate::fft::error::FftError;
 use crate::fft::fft_trait::pass_estimate;
-use crate::job::{Job, room};
+use crate::job::{Job, data_end, room};
 use crate::pipeline::Operations;
-use cp2_asm::schedule::Unschedulable;
-use cp2_asm::{Program, Source};
+use cp2_asm::Program;
 use cp2_host::{BlockPiece, Paging, Stream};
 use cp2_machine::{Class, Cycles, Machine};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 /// Numbers of pairs of transforms in a block that are tried. With more pairs a pass's fill and drain weigh
 /// less; with fewer, larger transforms fit.
@@ -21,12 +19,12 @@ const ENOUGH_BLOCK_BYTES: u64 = 32_768;
 /// The source of a page kernel and what it costs.
 #[derive(Clone, Debug)]
 pub(in crate::fft) struct GeneratedKernel {
+    /// Name of the source.
+    pub(in crate::fft) file: String,
     /// Assembly text.
     pub(in crate::fft) text: String,
-    /// Program words.
-    pub(in crate::fft) words: u64,
-    /// DMEM bytes of tables.
-    pub(in crate::fft) tables: u64,
+    /// The program of that text.
+    pub(in crate::fft) program: Arc<Program>,
     /// Cycles per block.
     pub(in crate::fft) block_cycles: u64,
     /// Operations that a block issues at least.
@@ -42,17 +40,27 @@ pub(in crate::fft) struct GeneratedKernel {
     pub(in crate::fft) scratch: u64,
 }
 
-/// A page kernel for blocks of `transforms` transforms.
+/// A page kernel for blocks of `transforms` transforms, as soon as it is asked for; none if the machine lacks something
+/// for it.
 #[derive(Debug)]
 struct BlockKernel {
     transforms: usize,
-    made: GeneratedKernel,
+    made: OnceLock<Option<GeneratedKernel>>,
 }
 
 impl BlockKernel {
     /// Returns the batch, rounded up to whole blocks.
     fn padded(&self, batch: usize) -> usize {
         batch.next_multiple_of(self.transforms)
+    }
+}
+
+/// Makes the kernel for a number of pairs of transforms.
+struct KernelMaker(Box<dyn Fn(usize) -> Result<GeneratedKernel, FftError> + Send + Sync>);
+
+impl fmt::Debug for KernelMaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KernelMaker")
     }
 }
 
@@ -63,29 +71,29 @@ pub(super) struct BlockKernels {
     machine: Arc<Machine>,
     /// Bytes of one transform's input and output in system memory.
     bytes: (u64, u64),
+    /// The kernels, by rising numbers of transforms.
     kernels: Vec<BlockKernel>,
-    programs: Mutex<BTreeMap<usize, Arc<Program>>>,
+    make: KernelMaker,
 }
 
 impl BlockKernels {
-    /// Makes the kernels by `make`, which takes a number of pairs; `name` says what they do.
+    /// Makes kernels by `make`, which takes a number of pairs; `name` says what they do.
     pub(super) fn new(
         name: String,
         machine: Arc<Machine>,
         bytes: (u64, u64),
-        make: impl Fn(usize) -> Result<GeneratedKernel, Unschedulable>,
+        make: impl Fn(usize) -> Result<GeneratedKernel, FftError> + Send + Sync + 'static,
     ) -> Result<Self, FftError> {
-        let mut kernels = Vec::new();
-        for pairs in TRIED_PAIRS {
-            let block = 2 * pairs as u64 * bytes.0.max(bytes.1);
-            if pairs > 1 && block > ENOUGH_BLOCK_BYTES.min(machine.cp2.dmem.0 / 3) {
-                break;
-            }
-            let made = make(pairs)?;
-            let transforms = 2 * pairs;
-            kernels.push(BlockKernel { transforms, made });
-        }
-        Self::from_kernels(name, machine, bytes, kernels)
+        // The error of the smallest block says best what does not fit.
+        let first = make(TRIED_PAIRS[0])?;
+        let room = ENOUGH_BLOCK_BYTES.min(machine.cp2.dmem.0 / 3);
+        let fits = |pairs: &usize| *pairs == 1 || 2 * *pairs as u64 * bytes.0.max(bytes.1) <= room;
+        let kernels = TRIED_PAIRS.into_iter().take_while(fits);
+        let kernels = kernels.map(|pairs| BlockKernel {
+            transforms: 2 * pairs,
+            made: OnceLock::new(),
+        });
+        Self::from_kernels(name, (machine, bytes), kernels.collect(), (first, make))
     }
 
     /// Wraps one kernel, whose blocks are one transform.
@@ -96,26 +104,55 @@ impl BlockKernels {
         made: GeneratedKernel,
     ) -> Result<Self, FftError> {
         let transforms = 1;
-        Self::from_kernels(name, machine, bytes, vec![BlockKernel { transforms, made }])
+        let kernels = vec![BlockKernel {
+            transforms,
+            made: OnceLock::new(),
+        }];
+        // The only kernel is there.
+        let (transform, of) = (name.clone(), machine.name.clone());
+        let make = move |_| {
+            Err(FftError::NoRoom {
+                transform: transform.clone(),
+                machine: of.clone(),
+            })
+        };
+        Self::from_kernels(name, (machine, bytes), kernels, (made, make))
     }
 
     fn from_kernels(
         name: String,
-        machine: Arc<Machine>,
-        bytes: (u64, u64),
+        (machine, bytes): (Arc<Machine>, (u64, u64)),
         kernels: Vec<BlockKernel>,
+        (first, make): (
+            GeneratedKernel,
+            impl Fn(usize) -> Result<GeneratedKernel, FftError> + Send + Sync + 'static,
+        ),
     ) -> Result<Self, FftError> {
+        if let Some(kernel) = kernels.first() {
+            kernel.made.get_or_init(|| Some(first));
+        }
         let blocks = Self {
             name,
             machine,
             bytes,
             kernels,
-            programs: Mutex::default(),
+            make: KernelMaker(Box::new(make)),
         };
         blocks.estimate(1)?;
-        // The assembler checks what a kernel needs beside room for data.
-        blocks.program(1)?;
         Ok(blocks)
+    }
+
+    /// Returns a kernel as it is made when it is asked for the first time; none if the machine lacks something for it.
+    fn find<'a>(&self, kernel: &'a BlockKernel) -> Result<Option<&'a GeneratedKernel>, FftError> {
+        if let Some(known) = kernel.made.get() {
+            return Ok(known.as_ref());
+        }
+        let made = match self.make.0(kernel.transforms / 2) {
+            Ok(made) => Some(made),
+            Err(e) if e.is_refusal() => None,
+            Err(e) => return Err(e),
+        };
+        Ok(kernel.made.get_or_init(|| made).as_ref())
     }
 
     pub(super) fn machine(&self) -> &Arc<Machine> {
@@ -123,20 +160,26 @@ impl BlockKernels {
     }
 
     /// Returns the kernel that takes the least time for a batch, and that time.
-    fn best(&self, batch: usize) -> Result<(&BlockKernel, Cycles), FftError> {
-        let mut best: Option<(&BlockKernel, Cycles)> = None;
+    fn best(&self, batch: usize) -> Result<(&BlockKernel, &GeneratedKernel, Cycles), FftError> {
+        let mut best: Option<(&BlockKernel, &GeneratedKernel, Cycles)> = None;
         let mut error = None;
-        for kernel in &self.kernels {
+        // A block with more transforms than a section's share leaves sections without work.
+        let share = batch.div_ceil(self.machine.cp2.sections);
+        let least = self.kernels.first().map_or(1, |kernel| kernel.transforms);
+        let useful = |kernel: &&BlockKernel| kernel.transforms <= share.next_multiple_of(least);
+        for kernel in self.kernels.iter().take_while(useful) {
+            let Some(made) = self.find(kernel)? else {
+                break;
+            };
             let input = kernel.padded(batch) as u64 * self.bytes.0;
             let places = (0, input.next_multiple_of(4096));
-            let paging = self.paging(kernel, batch, places);
-            let made = &kernel.made;
-            match pass_estimate(paging, made.words, made.tables, &self.machine) {
-                Ok(cycles) if best.is_none_or(|(_, least)| cycles < least) => {
-                    best = Some((kernel, cycles));
+            let paging = self.paging((kernel, made), batch, places);
+            let words = made.program.words.len() as u64;
+            match pass_estimate(paging, words, data_end(&made.program), &self.machine) {
+                Ok(cycles) if best.is_none_or(|(.., least)| cycles < least) => {
+                    best = Some((kernel, made, cycles));
                 }
                 Ok(_) => {}
-                // The error of the smallest block says best what does not fit.
                 Err(e) => error = error.or(Some(e)),
             }
         }
@@ -150,47 +193,31 @@ impl BlockKernels {
 
     /// Estimates the cycles of a batch.
     pub(super) fn estimate(&self, batch: usize) -> Result<Cycles, FftError> {
-        self.best(batch).map(|(_, cycles)| cycles)
+        self.best(batch).map(|(.., cycles)| cycles)
     }
 
     /// Returns the operations that the blocks of a batch issue at least, see [`crate::fft::Fft::operations`].
     pub(super) fn operations(&self, batch: usize) -> Vec<(Class, u64)> {
-        let Ok((kernel, _)) = self.best(batch) else {
+        let Ok((kernel, made, _)) = self.best(batch) else {
             return Vec::new();
         };
         let blocks = kernel.padded(batch) / kernel.transforms;
-        kernel.made.operations.times(blocks as u64)
+        made.operations.times(blocks as u64)
     }
 
     /// Returns the program that transforms a batch.
     pub(super) fn program(&self, batch: usize) -> Result<Arc<Program>, FftError> {
-        self.assembled(self.best(batch)?.0)
-    }
-
-    fn assembled(&self, kernel: &BlockKernel) -> Result<Arc<Program>, FftError> {
-        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = programs.get(&kernel.transforms) {
-            return Ok(program.clone());
-        }
-        let options = cp2_asm::Options {
-            machine: Some(&self.machine),
-            ..cp2_asm::Options::default()
-        };
-        let source = Source::new(self.file(kernel), kernel.made.text.clone());
-        let program = Arc::new(assembly(&self.name, (&source, ""), &options)?.program);
-        programs.insert(kernel.transforms, program.clone());
-        Ok(program)
-    }
-
-    /// Returns the name of a kernel's generated source.
-    fn file(&self, kernel: &BlockKernel) -> String {
-        format!("{}, {} at a time.s", self.name, kernel.transforms)
+        Ok(self.best(batch)?.1.program.clone())
     }
 
     /// Returns the source of a kernel by its name.
     pub(super) fn source(&self, file: &str) -> Option<String> {
-        let kernel = self.kernels.iter().find(|k| self.file(k) == file)?;
-        Some(kernel.made.text.clone())
+        let made = self
+            .kernels
+            .iter()
+            .filter_map(|kernel| kernel.made.get()?.as_ref());
+        let mut own = made.filter(|made| made.file == file);
+        own.next().map(|made| made.text.clone())
     }
 
     /// Returns the largest batch whose input and output fit the machine's system memory.
@@ -204,8 +231,12 @@ impl BlockKernels {
         batch.unwrap_or(usize::MAX).saturating_sub(most)
     }
 
-    fn paging(&self, kernel: &BlockKernel, batch: usize, at: (u64, u64)) -> Paging {
-        let made = &kernel.made;
+    fn paging(
+        &self,
+        (kernel, made): (&BlockKernel, &GeneratedKernel),
+        batch: usize,
+        at: (u64, u64),
+    ) -> Paging {
         let stream = |name, at, bytes: u64, pitch| {
             let all = kernel.transforms as u64 * bytes;
             Stream::strided(name, at, all, pitch, vec![BlockPiece::new(all, Vec::new())])
@@ -235,10 +266,10 @@ impl BlockKernels {
         batch: usize,
         at: (u64, u64),
     ) -> Result<(), FftError> {
-        let (kernel, _) = self.best(batch)?;
-        let program = self.assembled(kernel)?;
-        let placed = job.program(&self.name, &program)?;
-        let paging = self.paging(kernel, batch, at);
+        let (kernel, made, _) = self.best(batch)?;
+        let program = &made.program;
+        let placed = job.program(&self.name, program)?;
+        let paging = self.paging((kernel, made), batch, at);
         Ok(job.pass(&placed, program.entry.into(), paging)?)
     }
 }

@@ -145,7 +145,7 @@ impl BluesteinFft {
                 .collect()
         };
         let (chirp, filter) = (directives(recipe.chirp()), directives(recipe.filter()));
-        Self::build(recipe, machine.clone(), m, |recipe, pairs| {
+        Self::build(recipe, machine.clone(), m, move |recipe, pairs| {
             let (convolution, factors) = ((m, &recipe.radices[..]), (&chirp[..], &filter[..]));
             bluestein(n, convolution, recipe.direction, factors, pairs, &machine)
         })

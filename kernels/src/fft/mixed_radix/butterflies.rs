@@ -1,4 +1,4 @@
-//! Radix-r butterflies as dataflow: one column of two transforms.
+//! Radix-r butterflies as operations: one column of two transforms.
 //!
 //! One transform (or one of two columns) is in the lower, the other in the upper pair of every quad.
 //!
@@ -14,35 +14,35 @@
 //! butterflies `m[j] -+ i n[j]` multiply by that sine. Without factors the h
 //! products are not there.
 
-use super::assembly_text::ConstantRegisters;
 use super::last_level::LastButterflyLevel;
 use super::radix_constants::{RadixConstant, angle, root, sines};
+use super::radix_operands::RadixOperands;
 use crate::fft::TransformDirection;
-use cp2_asm::schedule::{DataOperand, DataValue, Dataflow};
+use crate::pipeline::{BlockBody, BodyOperand, BodyValue};
 
 /// The lanes of a quad.
-pub(super) const LANES: [fn(DataValue) -> DataOperand; 2] = [DataOperand::Lo, DataOperand::Hi];
+pub(super) const LANES: [fn(BodyValue) -> BodyOperand; 2] = [BodyOperand::Lo, BodyOperand::Hi];
 
 /// Computes c + k a, where k may be negative and the register holds |k|.
 pub(super) fn multiply_add(
-    body: &mut Dataflow,
-    (k, factor): (f64, DataOperand),
-    a: DataValue,
-    c: DataValue,
-) -> DataValue {
+    body: &mut BlockBody,
+    (k, factor): (f64, BodyOperand),
+    a: BodyValue,
+    c: BodyValue,
+) -> BodyValue {
     let name = if k < 0.0 { "nmsub" } else { "madd" };
     body.quad_op(
         name,
-        &[DataOperand::Whole(a), factor, DataOperand::Whole(c)],
+        &[BodyOperand::Whole(a), factor, BodyOperand::Whole(c)],
     )
 }
 
 /// Computes x + conj(y) and x - conj(y).
 pub(super) fn mirror(
-    body: &mut Dataflow,
-    (x, y): (DataValue, DataValue),
-    one: DataOperand,
-) -> (DataValue, DataValue) {
+    body: &mut BlockBody,
+    (x, y): (BodyValue, BodyValue),
+    one: BodyOperand,
+) -> (BodyValue, BodyValue) {
     let (d, e) = (body.quad(), body.quad());
     for lane in LANES {
         body.op("bflyy", &[lane(d), lane(e)], &[lane(x), lane(y), one]);
@@ -55,9 +55,9 @@ pub(super) struct ColumnDft<'a> {
     /// Direction of the transform: the inverse conjugates all factors.
     pub(super) direction: TransformDirection,
     /// Registers of the powers of w of `powers` for both lanes; empty if w = 1.
-    pub(super) factors: &'a [[DataOperand; 2]],
+    pub(super) factors: &'a [[BodyOperand; 2]],
     /// Registers of the radix's `constants`.
-    pub(super) constants: &'a ConstantRegisters,
+    pub(super) constants: &'a RadixOperands,
     /// True if the upper half of the rows are conjugates; for radices that are powers of two, w = 1.
     pub(super) mirrored: bool,
     /// True if this is column L - c and the factors are those of column c; forward, for radices that are
@@ -73,7 +73,7 @@ pub(super) struct ColumnDft<'a> {
 
 impl<'a> ColumnDft<'a> {
     /// Makes a column without factors.
-    pub(super) fn plain(direction: TransformDirection, constants: &'a ConstantRegisters) -> Self {
+    pub(super) fn plain(direction: TransformDirection, constants: &'a RadixOperands) -> Self {
         Self {
             direction,
             factors: &[],
@@ -96,11 +96,11 @@ impl<'a> ColumnDft<'a> {
     /// factor -i.
     pub(super) fn butterfly(
         &self,
-        body: &mut Dataflow,
-        (x, y): (DataValue, DataValue),
-        w: [DataOperand; 2],
+        body: &mut BlockBody,
+        (x, y): (BodyValue, BodyValue),
+        w: [BodyOperand; 2],
         turned: bool,
-    ) -> (DataValue, DataValue) {
+    ) -> (BodyValue, BodyValue) {
         let (d, e) = (body.quad(), body.quad());
         let to = [d, e].map(|z| LANES.map(|lane| lane(z)));
         self.butterfly_to(body, (x, y), w, turned, to);
@@ -110,11 +110,11 @@ impl<'a> ColumnDft<'a> {
     /// Computes the butterfly with results to given registers: for each result those of both lanes.
     pub(super) fn butterfly_to(
         &self,
-        body: &mut Dataflow,
-        (x, y): (DataValue, DataValue),
-        w: [DataOperand; 2],
+        body: &mut BlockBody,
+        (x, y): (BodyValue, BodyValue),
+        w: [BodyOperand; 2],
         turned: bool,
-        to: [[DataOperand; 2]; 2],
+        to: [[BodyOperand; 2]; 2],
     ) {
         let name = if turned {
             self.name("bflyn", "bflyci")
@@ -129,10 +129,10 @@ impl<'a> ColumnDft<'a> {
     /// Computes x w, or x conj(w) in the inverse.
     pub(super) fn product(
         &self,
-        body: &mut Dataflow,
-        x: DataValue,
-        w: [DataOperand; 2],
-    ) -> DataValue {
+        body: &mut BlockBody,
+        x: BodyValue,
+        w: [BodyOperand; 2],
+    ) -> BodyValue {
         let y = body.quad();
         for (lane, w) in LANES.iter().zip(w) {
             body.op(self.name("cmul", "cmulc"), &[lane(y)], &[lane(x), w]);
@@ -142,10 +142,10 @@ impl<'a> ColumnDft<'a> {
 
     /// Computes x + y and x - y.
     pub(super) fn sum(
-        body: &mut Dataflow,
-        (x, y): (DataValue, DataValue),
-    ) -> (DataValue, DataValue) {
-        let operands = [DataOperand::Whole(x), DataOperand::Whole(y)];
+        body: &mut BlockBody,
+        (x, y): (BodyValue, BodyValue),
+    ) -> (BodyValue, BodyValue) {
+        let operands = [BodyOperand::Whole(x), BodyOperand::Whole(y)];
         (
             body.quad_op("add", &operands),
             body.quad_op("sub", &operands),
@@ -153,20 +153,20 @@ impl<'a> ColumnDft<'a> {
     }
 
     /// Computes c + k a, where k may be negative and |k| is one of the constants.
-    fn multiply_add(&self, body: &mut Dataflow, k: f64, a: DataValue, c: DataValue) -> DataValue {
-        let factor = self.constants.register(RadixConstant::Real(k.abs()));
+    fn multiply_add(&self, body: &mut BlockBody, k: f64, a: BodyValue, c: BodyValue) -> BodyValue {
+        let factor = self.constants.operand(RadixConstant::Real(k.abs()));
         multiply_add(body, (k, factor), a, c)
     }
 
     /// Computes the transform of column `x`.
-    pub(super) fn transform(&self, body: &mut Dataflow, x: &[DataValue]) -> Vec<DataValue> {
+    pub(super) fn transform(&self, body: &mut BlockBody, x: &[BodyValue]) -> Vec<BodyValue> {
         if x.len().is_multiple_of(2) && !x.len().is_power_of_two() {
             return self.halves(body, x);
         }
         let mut rows = x.to_vec();
         if self.scale != 1.0 {
-            let scale = self.constants.register(RadixConstant::Real(self.scale));
-            rows[0] = body.quad_op("mul", &[DataOperand::Whole(x[0]), scale]);
+            let scale = self.constants.operand(RadixConstant::Real(self.scale));
+            rows[0] = body.quad_op("mul", &[BodyOperand::Whole(x[0]), scale]);
         }
         // Scale of butterflies whose first operand has been scaled.
         let scaled = self.scale;
@@ -200,7 +200,7 @@ impl<'a> ColumnDft<'a> {
 
     /// Computes radix 2 r, r odd: the transforms of the even and of the odd rows by radix r with w^2, and
     /// butterflies with `w W_2r^k`.
-    fn halves(&self, body: &mut Dataflow, x: &[DataValue]) -> Vec<DataValue> {
+    fn halves(&self, body: &mut BlockBody, x: &[BodyValue]) -> Vec<BodyValue> {
         let half = x.len() / 2;
         let part = ColumnDft {
             factors: self.factors.get(..half - 1).unwrap_or_default(),
@@ -208,7 +208,7 @@ impl<'a> ColumnDft<'a> {
             ..*self
         };
         let mut rows = |first: usize| {
-            let rows: Vec<DataValue> = x.iter().copied().skip(first).step_by(2).collect();
+            let rows: Vec<BodyValue> = x.iter().copied().skip(first).step_by(2).collect();
             part.transform(body, &rows)
         };
         let (even, odd) = (rows(0), rows(1));
@@ -217,7 +217,7 @@ impl<'a> ColumnDft<'a> {
             let root = RadixConstant::Root(k as u32, x.len() as u32);
             let own = match self.factors.get(half - 1 + k) {
                 Some(&w) => Some(w),
-                None => (k > 0).then(|| [self.constants.register(root); 2]),
+                None => (k > 0).then(|| [self.constants.operand(root); 2]),
             };
             last.butterfly(body, pair, own, [k, k + half]);
         }
@@ -228,14 +228,14 @@ impl<'a> ColumnDft<'a> {
     /// scaled.
     pub(super) fn level(
         &self,
-        body: &mut Dataflow,
-        pair: (DataValue, DataValue),
+        body: &mut BlockBody,
+        pair: (BodyValue, BodyValue),
         index: usize,
         turned: bool,
         scale: f64,
-    ) -> (DataValue, DataValue) {
+    ) -> (BodyValue, BodyValue) {
         if self.mirrored && index == 0 {
-            let one = self.constants.register(RadixConstant::Complex(1.0));
+            let one = self.constants.operand(RadixConstant::Complex(1.0));
             return mirror(body, pair, one);
         }
         if self.opposite {
@@ -248,12 +248,12 @@ impl<'a> ColumnDft<'a> {
     }
 
     /// Returns the power of w at `index` of `powers`, scaled where it is 1 or an eighth of a turn.
-    pub(super) fn factor(&self, index: usize, scale: f64) -> [DataOperand; 2] {
+    pub(super) fn factor(&self, index: usize, scale: f64) -> [BodyOperand; 2] {
         let constant = match index {
             3 => root(scale),
             _ => RadixConstant::Complex(scale),
         };
-        let own = || [self.constants.register(constant); 2];
+        let own = || [self.constants.operand(constant); 2];
         self.factors.get(index).copied().unwrap_or_else(own)
     }
 
@@ -262,11 +262,11 @@ impl<'a> ColumnDft<'a> {
     /// places.
     fn opposite(
         &self,
-        body: &mut Dataflow,
-        (x, y): (DataValue, DataValue),
+        body: &mut BlockBody,
+        (x, y): (BodyValue, BodyValue),
         index: usize,
         turned: bool,
-    ) -> (DataValue, DataValue) {
+    ) -> (BodyValue, BodyValue) {
         let (name, index) = match (index, turned) {
             (0, _) => ("bflyc", 0),
             (1, false) => ("bflyci", 1),
@@ -275,7 +275,7 @@ impl<'a> ColumnDft<'a> {
             (i, true) => ("bflyc", 5 - i),
         };
         // A missing factor is a bug, which the assembler finds: there is no such register.
-        let missing = [DataOperand::Pair(u8::MAX); 2];
+        let missing = [BodyOperand::Pair(u8::MAX); 2];
         let w = self.factors.get(index).copied().unwrap_or(missing);
         let (d, e) = (body.quad(), body.quad());
         for (lane, w) in LANES.iter().zip(w) {
@@ -287,9 +287,9 @@ impl<'a> ColumnDft<'a> {
     /// Computes `w^k x[k] +- w^(r-k) x[r-k]` of an odd radix, k = 1 .. h.
     pub(super) fn pairs(
         &self,
-        body: &mut Dataflow,
-        x: &[DataValue],
-    ) -> Vec<(DataValue, DataValue)> {
+        body: &mut BlockBody,
+        x: &[BodyValue],
+    ) -> Vec<(BodyValue, BodyValue)> {
         let (r, h) = (x.len(), (x.len() - 1) / 2);
         let pair = |k| match (self.factors.get(k - 1), self.factors.get(r - k - 1)) {
             (Some(&near), Some(&far)) => {
@@ -301,13 +301,13 @@ impl<'a> ColumnDft<'a> {
         (1..=h).map(pair).collect()
     }
 
-    fn odd(&self, body: &mut Dataflow, x: &[DataValue]) -> Vec<DataValue> {
+    fn odd(&self, body: &mut BlockBody, x: &[BodyValue]) -> Vec<BodyValue> {
         let (r, h) = (x.len(), (x.len() - 1) / 2);
         let pairs = self.pairs(body, x);
         let mut zero = x[0];
         for &(a, _) in &pairs {
             zero = if self.scale == 1.0 {
-                body.quad_op("add", &[DataOperand::Whole(zero), DataOperand::Whole(a)])
+                body.quad_op("add", &[BodyOperand::Whole(zero), BodyOperand::Whole(a)])
             } else {
                 self.multiply_add(body, self.scale, a, zero)
             };
@@ -325,7 +325,7 @@ impl<'a> ColumnDft<'a> {
             }
             let sine = self
                 .constants
-                .register(RadixConstant::Complex(self.scale * sine));
+                .operand(RadixConstant::Complex(self.scale * sine));
             let (minus, plus) = self.butterfly(body, (m, n), [sine; 2], true);
             (y[j], y[r - j]) = if negative {
                 (plus, minus)

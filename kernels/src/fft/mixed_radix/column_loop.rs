@@ -1,8 +1,9 @@
 //! Loops over columns, and how their pointers step through a block.
 
-use super::assembly_text::{AssemblyText, ConstantRegisters};
-use cp2_asm::schedule::{DataPointer, Dataflow, PointerSetup, PointerStep, Unschedulable};
-use cp2_machine::Machine;
+use super::assembly_text::AssemblyText;
+use super::radix_constants::RadixConstant;
+use super::radix_operands::RadixOperands;
+use crate::pipeline::{BlockBody, BlockWriter, BodyPointer, PointerDeclaration};
 
 /// Bytes of a complex number.
 pub(super) const COMPLEX: i64 = 8;
@@ -69,52 +70,52 @@ pub(super) enum PointerBase {
     Table(String),
 }
 
+/// A pointer of a loop: where it begins and how it steps.
 #[derive(Debug)]
 struct PointerStream {
-    pointer: DataPointer,
-    register: u8,
+    pointer: BodyPointer,
     base: PointerBase,
     walk: PointerWalk,
-    /// Step register.
-    step: u8,
-    /// Address register of the table of steps.
-    table: u8,
     /// Bytes from the start of the modulo range to the pointer's start.
     inside: i64,
 }
 
 /// A loop over the columns of a block.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct ColumnLoop {
-    pub(super) body: Dataflow,
+    pub(super) body: BlockBody,
     streams: Vec<PointerStream>,
-    /// Free address registers that have a modulo range.
-    modulo: Vec<u8>,
-    /// Free address registers without a modulo range.
-    plain: Vec<u8>,
+    /// True if the arithmetic is issued in the order given.
+    in_order: bool,
+    /// The loop may use the pair registers below this one even if words before it name them.
+    free: u8,
 }
 
 impl ColumnLoop {
-    pub(super) fn new() -> Self {
-        Self {
-            body: Dataflow::default(),
-            streams: Vec::new(),
-            // Registers are taken from the end.
-            modulo: (0..8).rev().collect(),
-            plain: vec![14, 13, 12],
-        }
-    }
-
     /// Makes a loop whose arithmetic is issued in the order given.
     pub(super) fn in_order() -> Self {
         Self {
-            body: Dataflow::in_order(),
-            ..Self::new()
+            in_order: true,
+            ..Self::default()
         }
     }
 
+    /// Makes a loop that may use the pair registers below `first`, and the address registers of loops, even if words
+    /// before it name them.
+    pub(super) fn with_free_registers(first: u8) -> Self {
+        Self {
+            free: first,
+            ..Self::default()
+        }
+    }
+
+    /// Declares constants.
+    pub(super) fn constants(&mut self, constants: Vec<RadixConstant>) -> RadixOperands {
+        RadixOperands::declare(constants, &mut self.body)
+    }
+
     /// Adds a pointer, whose modulo range, if any, begins at its start.
-    pub(super) fn stream(&mut self, base: PointerBase, walk: PointerWalk) -> DataPointer {
+    pub(super) fn stream(&mut self, base: PointerBase, walk: PointerWalk) -> BodyPointer {
         self.stream_inside(base, walk, 0)
     }
 
@@ -124,87 +125,92 @@ impl ColumnLoop {
         base: PointerBase,
         walk: PointerWalk,
         inside: i64,
-    ) -> DataPointer {
-        // More pointers than registers are a bug, which the assembler finds: there is no register of that
-        // number.
-        let mut take = |modulo: bool| {
-            let plain = if modulo { None } else { self.plain.pop() };
-            plain.or_else(|| self.modulo.pop()).unwrap_or(u8::MAX)
-        };
-        let (register, table) = match &walk {
-            PointerWalk::Bytes(_) => (take(false), u8::MAX),
-            PointerWalk::Modulo(..) => (take(true), u8::MAX),
-            PointerWalk::Table(_, round) => (take(round.is_some()), take(true)),
-        };
-        let step = self.streams.len() as u8;
-        let pointer = self.body.pointer(
-            register,
-            match &walk {
-                PointerWalk::Bytes(n) => PointerStep::Bytes(*n),
-                PointerWalk::Modulo(..) => PointerStep::Modulo(step),
-                PointerWalk::Table(_, round) => PointerStep::Table {
-                    step,
-                    table,
-                    by: AssemblyText::EIGHT,
-                    modulo: round.is_some(),
-                },
-            },
-        );
+    ) -> BodyPointer {
+        let pointer = self.body.pointer();
         self.streams.push(PointerStream {
             pointer,
-            register,
             base,
             walk,
-            step,
-            table,
             inside,
         });
         pointer
     }
 
-    /// Schedules the loop and writes its words and tables; `name` is unique.
-    pub(super) fn write(
-        self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        constants: &ConstantRegisters,
-        iterations: usize,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
-        let schedule = self.body.schedule(machine, constants.first)?;
-        let mut setups = Vec::new();
-        for stream in &self.streams {
-            let (a, bias) = (stream.register, schedule.bias(stream.pointer));
-            let words = text.capture_words(|text| {
-                match &stream.base {
-                    PointerBase::Register(from, offset) => text.address(a, *from, offset + bias),
-                    PointerBase::Table(label) => text.word(&format!("movi a{a}, {label} + {bias}")),
-                }
-                if let PointerWalk::Modulo(_, length) | PointerWalk::Table(_, Some(length)) =
-                    stream.walk
-                {
-                    text.circular(a, stream.inside, length);
-                }
-                match &stream.walk {
-                    PointerWalk::Bytes(_) => {}
-                    PointerWalk::Modulo(bytes, _) => {
-                        text.word(&format!("movi s{}, {bytes}", stream.step))
-                    }
-                    PointerWalk::Table(steps, _) => {
-                        text.steps(stream.table, &format!("steps{}_{name}", stream.step), steps);
-                    }
-                }
-            });
-            setups.push(PointerSetup {
-                words,
-                registers: vec![a, stream.table],
-            });
+    /// Writes the loop as a linear block with so many iterations, and its tables; `name` is unique.
+    pub(super) fn write(self, text: &mut AssemblyText, iterations: usize, name: &str) {
+        let mut block = BlockWriter::default();
+        let pointers: Vec<PointerDeclaration> = self
+            .streams
+            .iter()
+            .enumerate()
+            .map(|(number, stream)| self.declare(text, (number, stream), name))
+            .collect();
+        if self.in_order {
+            block.declare(".order");
         }
-        let iterations = iterations as u64;
-        text.operations.add(&self.body, iterations, machine);
-        let made = schedule.emit(iterations).set_up(setups);
-        text.words += &made.text();
-        text.cycles += made.cycles;
-        Ok(())
+        if pointers.len() > 1 {
+            // A store depends on all that its iteration loads from its place, and other iterations have other places.
+            let names: Vec<&str> = pointers.iter().map(|own| own.name.as_str()).collect();
+            block.declare(&format!(".apart {}", names.join(", ")));
+        }
+        if self.free > 0 {
+            block.declare(&format!(".rept {}, n", self.free / 2));
+            block.declare(".free q{n}");
+            block.declare(".endr");
+            block.declare(&format!(".free {FREE_ADDRESSES}"));
+        }
+        self.body.write(&pointers, &mut block);
+        let (name, iterations) = (format!("columns{name}"), iterations as u64);
+        text.block(&block.text(&name, iterations), &name, iterations);
+    }
+
+    /// Makes the declaration of a pointer, and its table of steps if it has one.
+    fn declare(
+        &self,
+        text: &mut AssemblyText,
+        (number, stream): (usize, &PointerStream),
+        name: &str,
+    ) -> PointerDeclaration {
+        let round = match stream.walk {
+            PointerWalk::Bytes(_) | PointerWalk::Table(_, None) => None,
+            PointerWalk::Modulo(_, length) | PointerWalk::Table(_, Some(length)) => Some(length),
+        };
+        let step = match &stream.walk {
+            PointerWalk::Bytes(bytes) | PointerWalk::Modulo(bytes, _) => bytes.to_string(),
+            PointerWalk::Table(steps, _) => {
+                let label = text.steps(&format!("steps{number}_{name}"), steps);
+                format!("table {label} round {}", 8 * steps.len())
+            }
+        };
+        // A range begins at the register or label itself: accesses add what lies between.
+        let (base, start, own) = match &stream.base {
+            PointerBase::Register(register, offset) => {
+                let own = if self.body.loads(stream.pointer) {
+                    format!("in{number}")
+                } else {
+                    format!("out{number}")
+                };
+                (format!("a{register}"), *offset, own)
+            }
+            PointerBase::Table(label) => (label.clone(), 0, format!("{label}_{number}")),
+        };
+        let (first, offset) = match round {
+            None => (start, 0),
+            Some(_) => (stream.inside, start - stream.inside),
+        };
+        let first = match first {
+            0 => String::new(),
+            bytes if bytes < 0 => format!(" - {}", bytes.unsigned_abs()),
+            bytes => format!(" + {bytes}"),
+        };
+        let round = round.map_or_else(String::new, |length| format!(" round {length}"));
+        PointerDeclaration {
+            name: own,
+            walk: format!("{base}{first} by {step}{round}"),
+            offset,
+        }
     }
 }
+
+/// Address registers that loops use where other words name them too.
+const FREE_ADDRESSES: &str = "a0, a1, a2, a3, a12, a13, a14";

@@ -1,55 +1,55 @@
 //! Addresses of the rows of a column in a block: pointers and pitch.
 
 use super::column_loop::COMPLEX;
-use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Dataflow};
+use crate::pipeline::{BlockBody, BodyOperand, BodyPointer, BodyValue};
 
 /// Addresses of the rows of a column, one column in an iteration: pointers, and bytes from a row to the next.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ColumnRows {
     /// Rows are quads.
-    Quads(DataPointer, i64),
+    Quads(BodyPointer, i64),
     /// Rows are single numbers of two transforms, with a pointer for each.
-    Twins([DataPointer; 2], i64),
+    Twins([BodyPointer; 2], i64),
     /// Rows are two columns of one transform whose odd rows begin between two quads: a pointer for the even
     /// rows, one for the odd ones.
-    Shifted([DataPointer; 2], i64),
+    Shifted([BodyPointer; 2], i64),
 }
 
 impl ColumnRows {
     /// Loads row m of the column.
-    pub(super) fn load(self, body: &mut Dataflow, m: usize) -> DataValue {
+    pub(super) fn load(self, body: &mut BlockBody, m: usize) -> BodyValue {
         let x = body.quad();
         match self {
-            Self::Quads(a, apart) => body.load(DataOperand::Whole(x), a, m as i64 * apart),
+            Self::Quads(a, apart) => body.load(BodyOperand::Whole(x), a, m as i64 * apart),
             Self::Twins([a, b], apart) => {
-                body.load(DataOperand::Lo(x), a, m as i64 * apart);
-                body.load(DataOperand::Hi(x), b, m as i64 * apart);
+                body.load(BodyOperand::Lo(x), a, m as i64 * apart);
+                body.load(BodyOperand::Hi(x), b, m as i64 * apart);
             }
             Self::Shifted([a, _], apart) if m.is_multiple_of(2) => {
-                body.load(DataOperand::Whole(x), a, m as i64 * apart)
+                body.load(BodyOperand::Whole(x), a, m as i64 * apart)
             }
             Self::Shifted([_, a], apart) => {
-                body.load(DataOperand::Lo(x), a, m as i64 * apart);
-                body.load(DataOperand::Hi(x), a, m as i64 * apart + COMPLEX);
+                body.load(BodyOperand::Lo(x), a, m as i64 * apart);
+                body.load(BodyOperand::Hi(x), a, m as i64 * apart + COMPLEX);
             }
         }
         x
     }
 
     /// Stores `y` as row m of the column.
-    pub(super) fn store(self, body: &mut Dataflow, m: usize, y: DataValue) {
+    pub(super) fn store(self, body: &mut BlockBody, m: usize, y: BodyValue) {
         match self {
-            Self::Quads(a, apart) => body.store(DataOperand::Whole(y), a, m as i64 * apart),
+            Self::Quads(a, apart) => body.store(BodyOperand::Whole(y), a, m as i64 * apart),
             Self::Twins([a, b], apart) => {
-                body.store(DataOperand::Lo(y), a, m as i64 * apart);
-                body.store(DataOperand::Hi(y), b, m as i64 * apart);
+                body.store(BodyOperand::Lo(y), a, m as i64 * apart);
+                body.store(BodyOperand::Hi(y), b, m as i64 * apart);
             }
             Self::Shifted([a, _], apart) if m.is_multiple_of(2) => {
-                body.store(DataOperand::Whole(y), a, m as i64 * apart)
+                body.store(BodyOperand::Whole(y), a, m as i64 * apart)
             }
             Self::Shifted([_, a], apart) => {
-                body.store(DataOperand::Lo(y), a, m as i64 * apart);
-                body.store(DataOperand::Hi(y), a, m as i64 * apart + COMPLEX);
+                body.store(BodyOperand::Lo(y), a, m as i64 * apart);
+                body.store(BodyOperand::Hi(y), a, m as i64 * apart + COMPLEX);
             }
         }
     }

@@ -8,15 +8,15 @@
 //! one for the results. Every value that an iteration stores depends on all that it loads from the same
 //! place.
 
-use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::assembly_text::AssemblyText;
 use super::butterflies::multiply_add;
 use super::column_loop::{ColumnLoop, PointerBase, PointerWalk, QUAD};
 use super::column_rows::ColumnRows;
 use super::radix::is_divided;
 use super::radix_constants::{RadixConstant, angle, place, sines};
+use super::radix_operands::RadixOperands;
 use super::stockham_pass::StockhamPass;
-use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Dataflow, Unschedulable};
-use cp2_machine::Machine;
+use crate::pipeline::{BlockBody, BodyOperand, BodyPointer, BodyValue};
 
 /// Quad registers for values that are neither sums nor resident constants.
 const PASSING_QUADS: usize = 9;
@@ -36,8 +36,8 @@ enum LoopBuffer {
 
 /// Constants, some in registers, the others in a table.
 struct SpilledConstants {
-    constants: ConstantRegisters,
-    table: Option<(DataPointer, Vec<RadixConstant>)>,
+    constants: RadixOperands,
+    table: Option<(BodyPointer, Vec<RadixConstant>)>,
 }
 
 impl SpilledConstants {
@@ -52,7 +52,7 @@ impl SpilledConstants {
             .len()
             .min(QUAD_REGISTERS.saturating_sub(PASSING_QUADS + sums));
         let (stay, others) = all.split_at(stay);
-        let constants = text.constants(name, stay.to_vec());
+        let constants = looped.constants(stay.to_vec());
         let table = (!others.is_empty()).then(|| {
             let line = |c: &RadixConstant| match c {
                 RadixConstant::Real(x) => vec![format!(".complex {x:?}, {x:?}")],
@@ -68,19 +68,19 @@ impl SpilledConstants {
     }
 
     /// Returns a register with |k|, which is loaded if it has none.
-    fn register(&self, body: &mut Dataflow, k: f64) -> DataOperand {
+    fn register(&self, body: &mut BlockBody, k: f64) -> BodyOperand {
         let wanted = RadixConstant::Real(k.abs());
         let loaded = self.table.as_ref().and_then(|(pointer, others)| {
             let at = place(others, wanted)?;
             let quad = body.quad();
-            body.load_twice(DataOperand::Whole(quad), *pointer, 8 * at as i64);
-            Some(DataOperand::Whole(quad))
+            body.load_twice(BodyOperand::Whole(quad), *pointer, 8 * at as i64);
+            Some(BodyOperand::Whole(quad))
         });
-        loaded.unwrap_or_else(|| self.constants.register(wanted))
+        loaded.unwrap_or_else(|| self.constants.operand(wanted))
     }
 
     /// Computes c + k a.
-    fn multiply_add(&self, body: &mut Dataflow, k: f64, a: DataValue, c: DataValue) -> DataValue {
+    fn multiply_add(&self, body: &mut BlockBody, k: f64, a: BodyValue, c: BodyValue) -> BodyValue {
         let factor = self.register(body, k);
         multiply_add(body, (k, factor), a, c)
     }
@@ -116,29 +116,18 @@ impl StockhamPass<'_> {
     }
 
     /// Writes the words and tables of the pass.
-    pub(super) fn write_large(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    pub(super) fn write_large(&self, text: &mut AssemblyText, name: &str) {
         let [sums, cosines] = self.places();
-        self.write_pairs(sums, text, machine, &format!("{name}_pairs"))?;
-        self.write_cosines([sums, cosines], text, machine, &format!("{name}_cosines"))?;
-        self.write_sines([sums, cosines], text, machine, &format!("{name}_sines"))
+        self.write_pairs(sums, text, &format!("{name}_pairs"));
+        self.write_cosines([sums, cosines], text, &format!("{name}_cosines"));
+        self.write_sines([sums, cosines], text, &format!("{name}_sines"))
     }
 
     /// Writes the first loop: `x[0]`, `a[k]` to rows k and `b[k]` to rows r - k.
-    fn write_pairs(
-        &self,
-        to: LoopBuffer,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn write_pairs(&self, to: LoopBuffer, text: &mut AssemblyText, name: &str) {
         let scale = (self.scale != 1.0).then_some(RadixConstant::Real(self.scale));
-        let constants = text.constants(name, scale.into_iter().collect());
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
+        let constants = looped.constants(scale.into_iter().collect());
         let (input, output) = (self.input(&mut looped), self.rows(to, &mut looped));
         let x: Vec<_> = (0..self.radix)
             .map(|m| input.load(&mut looped.body, m))
@@ -150,7 +139,7 @@ impl StockhamPass<'_> {
         let first = match scale {
             None => x[0],
             Some(scale) => {
-                let operands = [DataOperand::Whole(x[0]), constants.register(scale)];
+                let operands = [BodyOperand::Whole(x[0]), constants.operand(scale)];
                 looped.body.quad_op("mul", &operands)
             }
         };
@@ -159,17 +148,11 @@ impl StockhamPass<'_> {
             output.store(&mut looped.body, k, a);
             output.store(&mut looped.body, self.radix - k, b);
         }
-        looped.write(text, machine, &constants, self.iterations(), name)
+        looped.write(text, self.iterations(), name)
     }
 
     /// Writes the second loop: `m[j] = x[0] + sum of cos(2 pi jk/r) a[k]` to rows j, and the result `y[0]`.
-    fn write_cosines(
-        &self,
-        [from, to]: [LoopBuffer; 2],
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn write_cosines(&self, [from, to]: [LoopBuffer; 2], text: &mut AssemblyText, name: &str) {
         let (r, h) = (self.radix, self.h());
         let mut looped = ColumnLoop::in_order();
         let mut all: Vec<RadixConstant> = (1..=h)
@@ -189,7 +172,7 @@ impl StockhamPass<'_> {
                 *m = scarce.multiply_add(&mut looped.body, cosine, a, *m);
             }
             zero = if self.scale == 1.0 {
-                let operands = [DataOperand::Whole(zero), DataOperand::Whole(a)];
+                let operands = [BodyOperand::Whole(zero), BodyOperand::Whole(a)];
                 looped.body.quad_op("add", &operands)
             } else {
                 scarce.multiply_add(&mut looped.body, self.scale, a, zero)
@@ -204,7 +187,7 @@ impl StockhamPass<'_> {
         for (j, m) in (1..).zip(m) {
             to.store(&mut looped.body, j, m);
         }
-        looped.write(text, machine, &scarce.constants, self.iterations(), name)
+        looped.write(text, self.iterations(), name)
     }
 
     /// Computes the sums `t[j]` side by side, one term of all of them at a time, and says which are negative.
@@ -213,12 +196,12 @@ impl StockhamPass<'_> {
         looped: &mut ColumnLoop,
         scarce: &SpilledConstants,
         from: LoopBuffer,
-    ) -> Vec<(DataValue, bool)> {
+    ) -> Vec<(BodyValue, bool)> {
         let (r, h) = (self.radix, self.h());
         let b = self.rows(from, looped);
         let rows: Vec<_> = (1..=h).map(|j| sines(r, j)).collect();
         let pivots = rows.iter().map(|(pivot, ..)| r - pivot);
-        let mut t: Vec<DataValue> = pivots.map(|m| b.load(&mut looped.body, m)).collect();
+        let mut t: Vec<BodyValue> = pivots.map(|m| b.load(&mut looped.body, m)).collect();
         for k in 1..=h {
             let b = b.load(&mut looped.body, r - k);
             for (t, (_, _, _, others)) in t.iter_mut().zip(&rows) {
@@ -232,15 +215,9 @@ impl StockhamPass<'_> {
     }
 
     /// Writes the third loop: the results `y[1]` to `y[r - 1]`.
-    fn write_sines(
-        &self,
-        [from, cosines]: [LoopBuffer; 2],
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn write_sines(&self, [from, cosines]: [LoopBuffer; 2], text: &mut AssemblyText, name: &str) {
         if is_divided(self.radix) {
-            return self.write_divided([from, cosines], text, machine, name);
+            return self.write_divided([from, cosines], text, name);
         }
         // The largest sine is the same for all j, and so are the ratios of the others to it.
         let (_, sine, _, others) = sines(self.radix, 1);
@@ -253,19 +230,13 @@ impl StockhamPass<'_> {
         let scarce = SpilledConstants::new(all, self.h(), (text, &mut looped), name);
         let t = self.sines(&mut looped, &scarce, from);
         let constants = (&scarce.constants, sine);
-        self.write_ends(looped, &t, cosines, (text, machine), constants, name)
+        self.write_ends(looped, &t, cosines, text, constants, name)
     }
 
     /// Writes the results in two loops, of which the first leaves `t[j]` in rows r - j. The sums multiply by
     /// the sines themselves, not by ratios: one operation more for each sum, but no sum begins with a load of
     /// its own.
-    fn write_divided(
-        &self,
-        [from, to]: [LoopBuffer; 2],
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn write_divided(&self, [from, to]: [LoopBuffer; 2], text: &mut AssemblyText, name: &str) {
         let (r, h) = (self.radix, self.h());
         let mut looped = ColumnLoop::in_order();
         let all = (1..=h).map(|j| RadixConstant::Real(angle(r, j).1.abs()));
@@ -274,10 +245,10 @@ impl StockhamPass<'_> {
         let body = &mut looped.body;
         // The sines of the first half of a turn are positive.
         let first = b.load(body, r - 1);
-        let mut t: Vec<DataValue> = (1..=h)
+        let mut t: Vec<BodyValue> = (1..=h)
             .map(|j| {
                 let sine = scarce.register(body, angle(r, j).1);
-                body.quad_op("mul", &[DataOperand::Whole(first), sine])
+                body.quad_op("mul", &[BodyOperand::Whole(first), sine])
             })
             .collect();
         for k in 2..=h {
@@ -290,35 +261,35 @@ impl StockhamPass<'_> {
         for (j, &t) in (1..).zip(&t) {
             rows.store(&mut looped.body, r - j, t);
         }
-        looped.write(text, machine, &scarce.constants, self.iterations(), name)?;
+        looped.write(text, self.iterations(), name);
 
         let name = &format!("{name}_ends");
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
         let one = RadixConstant::Complex(self.scale);
-        let constants = text.constants(name, vec![one]);
+        let constants = looped.constants(vec![one]);
         let rows = self.rows(to, &mut looped);
         let t: Vec<_> = (1..=h)
             .map(|j| (rows.load(&mut looped.body, r - j), false))
             .collect();
-        self.write_ends(looped, &t, to, (text, machine), (&constants, one), name)
+        self.write_ends(looped, &t, to, text, (&constants, one), name)
     }
 
     /// Adds the butterflies `m[j] -+ i sine t[j]`, where some `t[j]` are negative, and writes the loop.
     fn write_ends(
         &self,
         mut looped: ColumnLoop,
-        t: &[(DataValue, bool)],
+        t: &[(BodyValue, bool)],
         cosines: LoopBuffer,
-        (text, machine): (&mut AssemblyText, &Machine),
-        (constants, sine): (&ConstantRegisters, RadixConstant),
+        text: &mut AssemblyText,
+        (constants, sine): (&RadixOperands, RadixConstant),
         name: &str,
-    ) -> Result<(), Unschedulable> {
+    ) {
         let column = self.column(&[], constants);
         let m = self.rows(cosines, &mut looped);
         let (mut near, mut far) = (Vec::new(), Vec::new());
         for (j, &(t, negative)) in (1..).zip(t) {
             let m = m.load(&mut looped.body, j);
-            let w = [constants.register(sine); 2];
+            let w = [constants.operand(sine); 2];
             let (minus, plus) = column.butterfly(&mut looped.body, (m, t), w, true);
             near.push(if negative { plus } else { minus });
             far.push(if negative { minus } else { plus });
@@ -329,6 +300,6 @@ impl StockhamPass<'_> {
         for (j, y) in (1..).zip(near) {
             output.store(&mut looped.body, j, y);
         }
-        looped.write(text, machine, constants, self.iterations(), name)
+        looped.write(text, self.iterations(), name)
     }
 }

@@ -7,9 +7,12 @@ use super::column_loop::{COMPLEX, QUAD};
 use super::real_split::RealPass;
 use super::repitch::Repitch;
 use super::stockham_pass::{LaneAssignment, ResultFactors, StockhamPass};
+use crate::assembly::assembly;
 use crate::fft::TransformDirection;
-use cp2_asm::schedule::Unschedulable;
+use crate::fft::error::FftError;
+use cp2_asm::{Assembly, Source};
 use cp2_machine::Machine;
+use std::sync::Arc;
 
 /// Address register of a block's input.
 const INPUT: u8 = 8;
@@ -77,23 +80,14 @@ impl<'a> KernelWriter<'a> {
 
     /// Writes the next pass: `write` gets the pass's number as a name, and the registers that it reads from
     /// and writes to.
-    fn pass(
-        &mut self,
-        write: impl FnOnce(&mut AssemblyText, &Machine, &str, u8, u8) -> Result<(), Unschedulable>,
-    ) -> Result<(), Unschedulable> {
+    fn pass(&mut self, write: impl FnOnce(&mut AssemblyText, &str, u8, u8)) {
         // A pass too many is a bug, which the assembler finds: there is no such register.
         let (from, to) = self.route.next().unwrap_or((u8::MAX, u8::MAX));
         self.done += 1;
-        write(
-            &mut self.text,
-            self.machine,
-            &self.done.to_string(),
-            from,
-            to,
-        )
+        write(&mut self.text, &self.done.to_string(), from, to);
     }
 
-    fn finish(mut self, title: &str) -> GeneratedKernel {
+    fn finish(mut self, title: &str) -> Result<GeneratedKernel, FftError> {
         let largest = self.between.max(self.input).max(self.output);
         let pitch = if self.in_place {
             // The numbers in the page between two passes are no more than input or output.
@@ -117,35 +111,42 @@ impl<'a> KernelWriter<'a> {
         let text = format!(
             "; {title}: generated, see docs/fft-mixed.md.\n\
              .include \"page.s\"\n\
-             .program\n\
+             .dmem 0\n\
+             {}.program\n\
              .entry start\n\
              start:\n    \
              page_begin\n    \
              ldx2 a8, [a15]\n    \
              ldx2 a10, [a15 + 8]\n    \
-             movi s{}, 8\n    \
-             nop\n    nop\n    nop\n    nop\n    \
+             nop\n    nop\n    nop\n    nop\n    nop\n    \
              mov c0, a10\n\
              {start}    \
              loop c0 {{\n{}    }}\n    \
              page_end\n    \
-             stop\n\
-             .dmem 0\n{}",
-            AssemblyText::EIGHT,
-            self.text.words,
-            self.text.data
+             stop\n",
+            self.text.data, self.text.words,
         );
-        GeneratedKernel {
-            words: self.text.words.lines().count() as u64,
-            tables: self.text.bytes,
-            block_cycles: self.text.cycles,
-            operations: self.text.operations,
+        let options = cp2_asm::Options {
+            machine: Some(self.machine),
+            ..cp2_asm::Options::default()
+        };
+        let file = format!("{title}.s");
+        let source = Source::new(file.as_str(), text.clone());
+        let Assembly {
+            program, blocks, ..
+        } = assembly(title, (&source, ""), &options)?;
+        let (cycles, operations) = self.text.price_blocks(&blocks);
+        Ok(GeneratedKernel {
+            block_cycles: self.text.cycles + cycles,
+            operations,
             page_cycles: PAGE_OVERHEAD_CYCLES,
             pitch,
             in_place: self.in_place,
             scratch,
+            file,
             text,
-        }
+            program: Arc::new(program),
+        })
     }
 }
 
@@ -173,10 +174,10 @@ struct ComplexPasses<'a> {
 }
 
 impl ComplexPasses<'_> {
-    fn write(&self, making: &mut KernelWriter<'_>) -> Result<(), Unschedulable> {
+    fn write(&self, making: &mut KernelWriter<'_>) {
         let mut done = self.done;
         for (i, &radix) in self.radices.iter().enumerate() {
-            making.pass(|text, machine, name, from, to| {
+            making.pass(|text, name, from, to| {
                 let pass = StockhamPass {
                     n: self.n,
                     pitch: self.pitch,
@@ -196,11 +197,10 @@ impl ComplexPasses<'_> {
                     from,
                     to,
                 };
-                pass.write(text, machine, name)
-            })?;
+                pass.write(text, name);
+            });
             done *= radix;
         }
-        Ok(())
     }
 }
 
@@ -226,7 +226,7 @@ pub(super) fn write_in_place_passes(
     couples: usize,
     factors: Option<u8>,
     machine: &Machine,
-) -> Result<AssemblyText, Unschedulable> {
+) -> AssemblyText {
     let route = round_trip_route(radices.len());
     let mut making = KernelWriter::with_route(machine, route, [0; 3], true, 0);
     let passes = ComplexPasses {
@@ -241,17 +241,17 @@ pub(super) fn write_in_place_passes(
         scale: 1.0,
         product: factors.map_or(ResultFactors::None, ResultFactors::Quads),
     };
-    passes.write(&mut making)?;
-    Ok(making.text)
+    passes.write(&mut making);
+    making.text
 }
 
 /// Generates the kernel that copies pairs of rows to another distance.
-pub(super) fn repitch(rows: Repitch, machine: &Machine) -> Result<GeneratedKernel, Unschedulable> {
+pub(super) fn repitch(rows: Repitch, machine: &Machine) -> Result<GeneratedKernel, FftError> {
     let [from, to] = rows.bytes();
     let route = vec![(INPUT, OUTPUT)];
     let mut making = KernelWriter::with_route(machine, route, [from, 0, to], false, 0);
-    making.pass(|text, machine, name, from, to| rows.write((from, to), text, machine, name))?;
-    Ok(making.finish(&rows.to_string()))
+    making.pass(|text, name, from, to| rows.write((from, to), text, name));
+    making.finish(&rows.to_string())
 }
 
 /// Generates the kernel of one transform of `n` numbers by the radices in order, in place with a scratch
@@ -261,7 +261,7 @@ pub(super) fn columns(
     radices: &[usize],
     direction: TransformDirection,
     machine: &Machine,
-) -> Result<GeneratedKernel, Unschedulable> {
+) -> Result<GeneratedKernel, FftError> {
     let route = round_trip_route(radices.len());
     let bytes = (n * COMPLEX as usize) as u64;
     let mut making = KernelWriter::with_route(machine, route, [bytes; 3], true, 1);
@@ -277,8 +277,8 @@ pub(super) fn columns(
         scale: 1.0,
         product: ResultFactors::None,
     };
-    passes.write(&mut making)?;
-    Ok(making.finish(&format!("FFT of {n} by {radices:?}, {direction}")))
+    passes.write(&mut making);
+    making.finish(&format!("FFT of {n} by {radices:?}, {direction}"))
 }
 
 /// Generates the kernel of 2 `pairs` transforms of `n` numbers by the radices in order.
@@ -288,7 +288,7 @@ pub(super) fn mixed(
     direction: TransformDirection,
     pairs: usize,
     machine: &Machine,
-) -> Result<GeneratedKernel, Unschedulable> {
+) -> Result<GeneratedKernel, FftError> {
     let mut making = KernelWriter::new(machine, radices.len(), [block(n, pairs); 3]);
     let passes = ComplexPasses {
         n,
@@ -302,9 +302,9 @@ pub(super) fn mixed(
         scale: 1.0,
         product: ResultFactors::None,
     };
-    passes.write(&mut making)?;
+    passes.write(&mut making);
     let count = 2 * pairs;
-    Ok(making.finish(&format!("{count} FFTs of {n} by {radices:?}, {direction}")))
+    making.finish(&format!("{count} FFTs of {n} by {radices:?}, {direction}"))
 }
 
 /// Generates the kernel of 2 `pairs` transforms, or of one by columns, of 2 `m` real numbers to `m` + 1
@@ -317,7 +317,7 @@ pub(super) fn real(
     direction: TransformDirection,
     (lanes, pairs): (LaneAssignment, usize),
     machine: &Machine,
-) -> Result<GeneratedKernel, Unschedulable> {
+) -> Result<GeneratedKernel, FftError> {
     let real = |from, to| RealPass {
         m,
         pairs,
@@ -359,16 +359,16 @@ pub(super) fn real(
         product: ResultFactors::None,
     };
     if forward {
-        passes.write(&mut making)?;
-        making.pass(|text, machine, name, from, to| real(from, to).split(text, machine, name))?;
+        passes.write(&mut making);
+        making.pass(|text, name, from, to| real(from, to).split(text, name));
     } else {
-        making.pass(|text, machine, name, from, to| real(from, to).merge(text, machine, name))?;
-        passes.write(&mut making)?;
+        making.pass(|text, name, from, to| real(from, to).merge(text, name));
+        passes.write(&mut making);
     }
     let (count, n) = (2 * pairs / lanes.width(), 2 * m);
-    Ok(making.finish(&format!(
+    making.finish(&format!(
         "{count} real FFTs of {n} by {radices:?} and {joint}, {direction}"
-    )))
+    ))
 }
 
 /// Generates the kernel of 2 `pairs` transforms of `n` numbers by Bluestein's algorithm: a convolution by
@@ -380,7 +380,7 @@ pub(super) fn bluestein(
     (chirp, filter): (&[String], &[String]),
     pairs: usize,
     machine: &Machine,
-) -> Result<GeneratedKernel, Unschedulable> {
+) -> Result<GeneratedKernel, FftError> {
     let mut route = vec![(INPUT, SCRATCH), (SCRATCH, SCRATCH)];
     for _ in radices {
         // Both transforms have a pass for each radix.
@@ -398,8 +398,8 @@ pub(super) fn bluestein(
         from,
         to,
     };
-    making.pass(|text, machine, name, from, to| ends(from, to).begin(text, machine, name))?;
-    making.pass(|text, machine, name, from, to| ends(from, to).fill(text, machine, name))?;
+    making.pass(|text, name, from, to| ends(from, to).begin(text, name));
+    making.pass(|text, name, from, to| ends(from, to).fill(text, name));
     let filters = [
         (direction, ResultFactors::Table(filter)),
         (direction.reverse(), ResultFactors::None),
@@ -417,11 +417,11 @@ pub(super) fn bluestein(
             scale: 1.0,
             product,
         };
-        passes.write(&mut making)?;
+        passes.write(&mut making);
     }
-    making.pass(|text, machine, name, from, to| ends(from, to).end(text, machine, name))?;
+    making.pass(|text, name, from, to| ends(from, to).end(text, name));
     let count = 2 * pairs;
-    Ok(making.finish(&format!(
+    making.finish(&format!(
         "{count} FFTs of {n} by convolutions of {m}, {direction}"
-    )))
+    ))
 }

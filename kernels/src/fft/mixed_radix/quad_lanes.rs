@@ -1,22 +1,22 @@
 //! The two lanes of a quad: addresses, loads, split and merge of values.
 
 use super::butterflies::LANES;
-use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Dataflow};
+use crate::pipeline::{BlockBody, BodyOperand, BodyPointer, BodyValue};
 
 /// Addresses of the numbers of both lanes of a quad; accesses add an offset that both share.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LaneAddress {
     /// Both numbers make a quad in memory.
-    Quad(DataPointer, i64),
+    Quad(BodyPointer, i64),
     /// Each number has a pointer and an offset in bytes.
-    Apart([(DataPointer, i64); 2]),
+    Apart([(BodyPointer, i64); 2]),
 }
 
 impl LaneAddress {
-    pub(super) fn load(self, body: &mut Dataflow, offset: i64) -> DataValue {
+    pub(super) fn load(self, body: &mut BlockBody, offset: i64) -> BodyValue {
         let x = body.quad();
         match self {
-            Self::Quad(pointer, at) => body.load(DataOperand::Whole(x), pointer, at + offset),
+            Self::Quad(pointer, at) => body.load(BodyOperand::Whole(x), pointer, at + offset),
             Self::Apart(places) => {
                 for (lane, (pointer, at)) in LANES.iter().zip(places) {
                     body.load(lane(x), pointer, at + offset);
@@ -26,9 +26,9 @@ impl LaneAddress {
         x
     }
 
-    pub(super) fn store(self, body: &mut Dataflow, x: DataValue, offset: i64) {
+    pub(super) fn store(self, body: &mut BlockBody, x: BodyValue, offset: i64) {
         match self {
-            Self::Quad(pointer, at) => body.store(DataOperand::Whole(x), pointer, at + offset),
+            Self::Quad(pointer, at) => body.store(BodyOperand::Whole(x), pointer, at + offset),
             Self::Apart(places) => {
                 for (lane, (pointer, at)) in LANES.iter().zip(places) {
                     body.store(lane(x), pointer, at + offset);
@@ -47,38 +47,38 @@ impl LaneAddress {
 }
 
 /// Returns the two lanes of a quad.
-pub(super) fn quad_lanes(x: DataValue) -> Vec<DataOperand> {
+pub(super) fn quad_lanes(x: BodyValue) -> Vec<BodyOperand> {
     LANES.iter().map(|lane| lane(x)).collect()
 }
 
 /// A result in both lanes of a quad or in one pair.
 #[derive(Clone, Debug)]
 pub(super) struct LaneNumber {
-    pub(super) whole: DataValue,
-    pub(super) lanes: Vec<DataOperand>,
+    pub(super) whole: BodyValue,
+    pub(super) lanes: Vec<BodyOperand>,
 }
 
 impl LaneNumber {
     /// Makes a result that is not yet computed.
-    pub(super) fn new(body: &mut Dataflow, lanes: usize) -> Self {
+    pub(super) fn new(body: &mut BlockBody, lanes: usize) -> Self {
         if lanes == LANES.len() {
             let whole = body.quad();
             let lanes = quad_lanes(whole);
             return Self { whole, lanes };
         }
         let whole = body.pair();
-        let lanes = vec![DataOperand::Whole(whole)];
+        let lanes = vec![BodyOperand::Whole(whole)];
         Self { whole, lanes }
     }
 }
 
 /// Computes a butterfly in every lane.
 fn butterflies(
-    body: &mut Dataflow,
+    body: &mut BlockBody,
     name: &'static str,
-    results: [&[DataOperand]; 2],
-    (x, y): (&[DataOperand], &[DataOperand]),
-    w: &[DataOperand],
+    results: [&[BodyOperand]; 2],
+    (x, y): (&[BodyOperand], &[BodyOperand]),
+    w: &[BodyOperand],
 ) {
     for (i, (&x, &y)) in x.iter().zip(y).enumerate() {
         body.op(name, &[results[0][i], results[1][i]], &[x, y, w[i]]);
@@ -87,10 +87,10 @@ fn butterflies(
 
 /// Computes x + conj(y) and x - conj(y).
 fn mirrored(
-    body: &mut Dataflow,
-    (x, y): (&[DataOperand], &[DataOperand]),
-    one: DataOperand,
-) -> [Vec<DataOperand>; 2] {
+    body: &mut BlockBody,
+    (x, y): (&[BodyOperand], &[BodyOperand]),
+    one: BodyOperand,
+) -> [Vec<BodyOperand>; 2] {
     let [s, d] = [(); 2].map(|()| LaneNumber::new(body, x.len()).lanes);
     butterflies(body, "bflyy", [&s, &d], (x, y), &[one; 2]);
     [s, d]
@@ -99,10 +99,10 @@ fn mirrored(
 /// Splits: computes `X[k]` and `X[M-k]` from `P = Z[k]/2` and `Q = Z[M-k]/2` by `S, D = P +- conj Q`,
 /// `X[k], conj X[M-k] = S -+ i w D`. The factor given is w or, if `turned`, i w.
 pub(super) fn separate(
-    body: &mut Dataflow,
-    pair: (&[DataOperand], &[DataOperand]),
-    (w, turned): (&[DataOperand], bool),
-    one: DataOperand,
+    body: &mut BlockBody,
+    pair: (&[BodyOperand], &[BodyOperand]),
+    (w, turned): (&[BodyOperand], bool),
+    one: BodyOperand,
 ) -> [LaneNumber; 2] {
     let [s, d] = mirrored(body, pair, one);
     let [x, conjugate, y] = [(); 3].map(|()| LaneNumber::new(body, s.len()));
@@ -113,8 +113,8 @@ pub(super) fn separate(
     }
     body.op(
         "conj",
-        &[DataOperand::Whole(y.whole)],
-        &[DataOperand::Whole(conjugate.whole)],
+        &[BodyOperand::Whole(y.whole)],
+        &[BodyOperand::Whole(conjugate.whole)],
     );
     [x, y]
 }
@@ -122,11 +122,11 @@ pub(super) fn separate(
 /// Merges: computes `Z[k]` and `conj Z[M-k]` from `P = X[k]` and `Q = X[M-k]` by `S, D = P +- conj Q`,
 /// `Z[k], conj Z[M-k] = S +- i conj(w) D`. The factor given is w or, if `turned`, v with `conj w = i v`.
 pub(super) fn join(
-    body: &mut Dataflow,
-    [z, conjugate]: [&[DataOperand]; 2],
-    pair: (&[DataOperand], &[DataOperand]),
-    (w, turned): (&[DataOperand], bool),
-    one: DataOperand,
+    body: &mut BlockBody,
+    [z, conjugate]: [&[BodyOperand]; 2],
+    pair: (&[BodyOperand], &[BodyOperand]),
+    (w, turned): (&[BodyOperand], bool),
+    one: BodyOperand,
 ) {
     let [s, d] = mirrored(body, pair, one);
     if turned {

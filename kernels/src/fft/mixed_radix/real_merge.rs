@@ -2,54 +2,38 @@
 //!
 //! The formulas and the division into columns are those of `real_split`.
 
-use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::assembly_text::AssemblyText;
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, QUAD};
 use super::quad_lanes::{LaneNumber, join, quad_lanes};
-use super::radix_constants::{RadixConstant, constants};
+use super::radix_constants::RadixConstant;
+use super::radix_operands::RadixOperands;
 use super::real_split::RealPass;
 use crate::fft::TransformDirection;
-use cp2_asm::schedule::{DataOperand, DataValue, Dataflow, Unschedulable};
-use cp2_machine::Machine;
+use crate::pipeline::{BlockBody, BodyOperand, BodyValue};
 
 impl RealPass {
     /// Writes the merge and the first pass of the inverse transform, of radix 1 or even.
-    pub(super) fn merge(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
-        text.label(&format!("merge{name}"));
-        let mut wanted = constants(self.radix, true, 1.0);
-        if self.radix == 1 {
-            wanted.push(RadixConstant::Complex(1.0));
-        }
-        let constants = text.constants(name, wanted);
+    pub(super) fn merge(&self, text: &mut AssemblyText, name: &str) {
         if self.iterations() > 0 {
-            self.merge_couples(text, machine, &constants, name)?;
+            self.merge_couples(text, name);
         }
-        self.merge_alone(text, machine, &constants, &format!("{name}a"))
+        self.merge_alone(text, &format!("{name}a"))
     }
 
     /// Makes the columns of the transform's first pass, the upper half of whose rows are conjugates.
-    fn first_pass<'a>(&self, constants: &'a ConstantRegisters) -> ColumnDft<'a> {
+    fn first_pass<'a>(&self, constants: &'a RadixOperands) -> ColumnDft<'a> {
         ColumnDft {
             mirrored: true,
             ..ColumnDft::plain(TransformDirection::Inverse, constants)
         }
     }
 
-    fn merge_couples(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        constants: &ConstantRegisters,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn merge_couples(&self, text: &mut AssemblyText, name: &str) {
         let (r, half) = (self.radix, self.half());
-        let one = constants.register(RadixConstant::Complex(1.0));
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
+        let constants = looped.constants(self.constants(true));
+        let one = constants.operand(RadixConstant::Complex(1.0));
         let up = self.spectra(&mut looped, self.from, false);
         let down = self.spectra(&mut looped, self.from, true);
         let turns = self.table(text, &mut looped, name, self.lines(|c| self.turns(c)));
@@ -87,9 +71,9 @@ impl RealPass {
                     );
                 }
             }
-            let column = self.first_pass(constants);
+            let column = self.first_pass(&constants);
             let y = if r == 1 {
-                let below = body.quad_op("conj", &[DataOperand::Whole(mirrored[0])]);
+                let below = body.quad_op("conj", &[BodyOperand::Whole(mirrored[0])]);
                 [rows, vec![below]]
             } else {
                 [rows, mirrored].map(|rows| column.transform(body, &rows))
@@ -100,26 +84,21 @@ impl RealPass {
                 }
             }
         }
-        looped.write(text, machine, constants, self.iterations(), name)
+        looped.write(text, self.iterations(), name)
     }
 
-    fn merge_alone(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        constants: &ConstantRegisters,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn merge_alone(&self, text: &mut AssemblyText, name: &str) {
         let (r, alone) = (self.radix, self.single_columns());
-        let one = constants.register(RadixConstant::Complex(1.0));
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
+        let constants = looped.constants(self.constants(true));
+        let one = constants.operand(RadixConstant::Complex(1.0));
         let from = self.beginnings(&mut looped, self.from);
         let to = self.block(&mut looped, self.to);
         let numbers = self.single_column_numbers();
         let line = numbers.iter().map(|&k| self.turn(k)).collect();
         let turns = self.load_pairs(text, &mut looped, name, vec![line]);
         let body = &mut looped.body;
-        let rows: Vec<Vec<DataValue>> = alone.iter().map(|_| rows(body, r)).collect();
+        let rows: Vec<Vec<BodyValue>> = alone.iter().map(|_| rows(body, r)).collect();
         for (&k, turn) in numbers.iter().zip(turns) {
             let partner = self.m - k;
             let [x, y] = [k, partner].map(|k| {
@@ -144,7 +123,7 @@ impl RealPass {
                 }
                 continue;
             }
-            let mut spare = |keep: bool, lanes: Vec<DataOperand>| match keep {
+            let mut spare = |keep: bool, lanes: Vec<BodyOperand>| match keep {
                 true => lanes,
                 false => LaneNumber::new(body, from.len()).lanes,
             };
@@ -154,18 +133,18 @@ impl RealPass {
         for (columns, rows) in alone.iter().zip(&rows) {
             let y = match r {
                 1 => rows.clone(),
-                _ => self.first_pass(constants).transform(body, rows),
+                _ => self.first_pass(&constants).transform(body, rows),
             };
             let to = self.column_addresses(to, columns, r);
             for (m, &y) in (0..).zip(&y) {
                 to.store(body, y, m * self.quads());
             }
         }
-        looped.write(text, machine, constants, self.pairs, name)
+        looped.write(text, self.pairs, name)
     }
 }
 
 /// Makes the rows of a column that are not yet computed.
-fn rows(body: &mut Dataflow, r: usize) -> Vec<DataValue> {
+fn rows(body: &mut BlockBody, r: usize) -> Vec<BodyValue> {
     (0..r).map(|_| body.quad()).collect()
 }

@@ -71,7 +71,8 @@ impl RealFftPlan {
     ) -> Result<Self, FftError> {
         let recipe = RealRecipe::new(n, direction, machine)?;
         let name = recipe.to_string();
-        let make = |pairs| recipe.kernel(pairs, machine);
+        let (own, made_for) = (recipe.clone(), machine.clone());
+        let make = move |pairs| own.kernel(pairs, &made_for);
         let blocks = BlockKernels::new(name, machine.clone(), recipe.bytes(), make)?;
         Ok(Self::Local(LocalReal { recipe, blocks }))
     }

@@ -10,7 +10,6 @@ use super::recipe::{
 use super::stockham_pass::LaneAssignment;
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
-use cp2_asm::schedule::Unschedulable;
 use cp2_machine::Machine;
 use std::fmt;
 
@@ -32,7 +31,7 @@ pub struct RealRecipe {
 const TYPICAL_BLOCK_NUMBERS: usize = 1024;
 
 /// A recipe and its kernel.
-type RealRecipeKernel = (RealRecipe, Result<GeneratedKernel, Unschedulable>);
+type RealRecipeKernel = (RealRecipe, Result<GeneratedKernel, FftError>);
 
 impl RealRecipe {
     /// Lists the recipes, one for each radix of the joint pass, with their kernels.
@@ -87,7 +86,7 @@ impl RealRecipe {
                     best = Some((made.block_cycles, recipe));
                 }
                 Ok(_) => {}
-                Err(e) => error = e.into(),
+                Err(e) => error = e,
             }
         }
         best.map(|(_, recipe)| recipe).ok_or(error)
@@ -111,7 +110,7 @@ impl RealRecipe {
         &self,
         pairs: usize,
         machine: &Machine,
-    ) -> Result<GeneratedKernel, Unschedulable> {
+    ) -> Result<GeneratedKernel, FftError> {
         real(
             self.n / 2,
             &self.radices,

@@ -21,15 +21,15 @@
 //! partners, columns L - c and L - c - 1, are single numbers, and columns 1 and L - 1, or where L/2 is
 //! odd its neighbours, are in the loop of their own.
 
-use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::assembly_text::AssemblyText;
 use super::butterflies::{ColumnDft, LANES};
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
 use super::quad_lanes::{LaneAddress, LaneNumber, quad_lanes, separate};
 use super::radix_constants::{RadixConstant, constants, powers};
+use super::radix_operands::RadixOperands;
 use super::stockham_pass::LaneAssignment;
 use crate::fft::TransformDirection;
-use cp2_asm::schedule::{DataOperand, DataPointer, DataValue, Unschedulable};
-use cp2_machine::Machine;
+use crate::pipeline::{BodyOperand, BodyPointer, BodyValue};
 
 /// The pass that splits or merges, together with a pass of the transform, over a block of 2V transforms, or
 /// of one.
@@ -104,9 +104,9 @@ impl RealPass {
     pub(super) fn number_lanes(
         &self,
         alone: &[Vec<usize>],
-        rows: &[Vec<DataValue>],
+        rows: &[Vec<BodyValue>],
         k: usize,
-    ) -> Vec<DataOperand> {
+    ) -> Vec<BodyOperand> {
         let (c, m) = (k % self.columns(), k / self.columns());
         for (columns, rows) in alone.iter().zip(rows) {
             if let Some(lane) = columns.iter().position(|&column| column == c) {
@@ -191,7 +191,7 @@ impl RealPass {
     }
 
     /// Adds pointers to the beginnings of both spectra of a pair, or to that of the one spectrum.
-    pub(super) fn beginnings(&self, looped: &mut ColumnLoop, block: u8) -> Vec<DataPointer> {
+    pub(super) fn beginnings(&self, looped: &mut ColumnLoop, block: u8) -> Vec<BodyPointer> {
         if self.lanes == LaneAssignment::Columns {
             return vec![looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))];
         }
@@ -205,7 +205,7 @@ impl RealPass {
     }
 
     /// Adds a pointer to a block, which steps from pair to pair.
-    pub(super) fn block(&self, looped: &mut ColumnLoop, block: u8) -> DataPointer {
+    pub(super) fn block(&self, looped: &mut ColumnLoop, block: u8) -> BodyPointer {
         looped.stream(PointerBase::Register(block, 0), PointerWalk::Bytes(QUAD))
     }
 
@@ -213,7 +213,7 @@ impl RealPass {
     /// numbers apart.
     pub(super) fn column_addresses(
         &self,
-        block: DataPointer,
+        block: BodyPointer,
         columns: &[usize],
         numbers: usize,
     ) -> LaneAddress {
@@ -226,7 +226,7 @@ impl RealPass {
 
     /// Returns the addresses of a column and the next, or of its partner and the one before, `apart` bytes
     /// from each other: quads or single numbers.
-    fn side(&self, pointer: DataPointer, apart: i64) -> LaneAddress {
+    fn side(&self, pointer: BodyPointer, apart: i64) -> LaneAddress {
         match self.lanes {
             LaneAssignment::Columns if apart != COMPLEX => {
                 LaneAddress::Apart([(pointer, 0), (pointer, apart)])
@@ -279,7 +279,7 @@ impl RealPass {
         looped: &mut ColumnLoop,
         name: &str,
         lines: Vec<Vec<String>>,
-    ) -> Vec<[DataOperand; 2]> {
+    ) -> Vec<[BodyOperand; 2]> {
         let (count, length) = (lines.len(), lines.first().map_or(0, Vec::len));
         let (label, bytes) = text.pairs(&format!("factors{name}"), lines);
         let walk = match count {
@@ -297,7 +297,7 @@ impl RealPass {
         looped: &mut ColumnLoop,
         name: &str,
         lines: Vec<Vec<String>>,
-    ) -> Vec<[DataOperand; 2]> {
+    ) -> Vec<[BodyOperand; 2]> {
         let pairs = self.load_pairs(text, looped, name, lines);
         self.lanes.factors(&pairs)
     }
@@ -321,17 +321,27 @@ impl RealPass {
         powers(self.radix).iter().map(factor).collect()
     }
 
+    /// Lists the constants of the loops, whose columns have factors unless they are those of the `first` pass.
+    pub(super) fn constants(&self, first: bool) -> Vec<RadixConstant> {
+        let mut all = constants(self.radix, first, 1.0);
+        let one = RadixConstant::Complex(1.0);
+        if !all.contains(&one) {
+            all.push(one);
+        }
+        all
+    }
+
     /// Loads and transforms a column.
     fn column(
         &self,
         looped: &mut ColumnLoop,
         rows: LaneAddress,
-        (factors, opposite): (&[[DataOperand; 2]], bool),
-        constants: &ConstantRegisters,
-    ) -> Vec<DataValue> {
+        (factors, opposite): (&[[BodyOperand; 2]], bool),
+        constants: &RadixOperands,
+    ) -> Vec<BodyValue> {
         let body = &mut looped.body;
         let load = |m: usize| rows.load(body, m as i64 * self.round());
-        let x: Vec<DataValue> = (0..self.radix).map(load).collect();
+        let x: Vec<BodyValue> = (0..self.radix).map(load).collect();
         let column = ColumnDft {
             opposite,
             factors,
@@ -341,32 +351,18 @@ impl RealPass {
     }
 
     /// Writes the last pass of the transform with the split.
-    pub(super) fn split(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
-        text.label(&format!("split{name}"));
-        let mut wanted = constants(self.radix, false, 1.0);
-        wanted.push(RadixConstant::Complex(1.0));
-        let constants = text.constants(name, wanted);
+    pub(super) fn split(&self, text: &mut AssemblyText, name: &str) {
         if self.iterations() > 0 {
-            self.split_couples(text, machine, &constants, name)?;
+            self.split_couples(text, name);
         }
-        self.split_alone(text, machine, &constants, &format!("{name}a"))
+        self.split_alone(text, &format!("{name}a"))
     }
 
-    fn split_couples(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        constants: &ConstantRegisters,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn split_couples(&self, text: &mut AssemblyText, name: &str) {
         let (r, at_once) = (self.radix, self.couples_per_iteration());
-        let one = constants.register(RadixConstant::Complex(1.0));
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
+        let constants = looped.constants(self.constants(false));
+        let one = constants.operand(RadixConstant::Complex(1.0));
         // Pointers ascend through columns c and descend through columns L - c.
         let first = self.quads() * self.width() as i64;
         let up = PointerBase::Register(self.from, first);
@@ -389,7 +385,7 @@ impl RealPass {
         for pair in 0..at_once as i64 {
             let [above, below] = [(up, false), (down, true)].map(|(rows, opposite)| {
                 let rows = rows.add_offset(pair * QUAD);
-                self.column(&mut looped, rows, (powers, opposite), constants)
+                self.column(&mut looped, rows, (powers, opposite), &constants)
             });
             let body = &mut looped.body;
             for m in 0..r {
@@ -401,19 +397,14 @@ impl RealPass {
                 to_down.store(body, partner.whole, behind - offset);
             }
         }
-        looped.write(text, machine, constants, self.iterations(), name)
+        looped.write(text, self.iterations(), name)
     }
 
-    fn split_alone(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        constants: &ConstantRegisters,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn split_alone(&self, text: &mut AssemblyText, name: &str) {
         let (alone, numbers) = (self.single_columns(), self.single_column_numbers());
-        let one = constants.register(RadixConstant::Complex(1.0));
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
+        let constants = looped.constants(self.constants(false));
+        let one = constants.operand(RadixConstant::Complex(1.0));
         let from = self.block(&mut looped, self.from);
         let own = alone
             .iter()
@@ -426,9 +417,9 @@ impl RealPass {
         let mut column = |(i, columns): (usize, &Vec<usize>)| {
             let rows = self.column_addresses(from, columns, 1);
             let factors = self.lanes.factors(&own[i * count..(i + 1) * count]);
-            self.column(&mut looped, rows, (&factors, false), constants)
+            self.column(&mut looped, rows, (&factors, false), &constants)
         };
-        let z: Vec<Vec<DataValue>> = alone.iter().enumerate().map(&mut column).collect();
+        let z: Vec<Vec<BodyValue>> = alone.iter().enumerate().map(&mut column).collect();
         let body = &mut looped.body;
         for (&k, turn) in numbers.iter().zip(turns) {
             let [x, y] = [k, (self.m - k) % self.m].map(|k| self.number_lanes(&alone, &z, k));
@@ -447,6 +438,6 @@ impl RealPass {
                 store(&partner, self.m + 1);
             }
         }
-        looped.write(text, machine, constants, self.pairs, name)
+        looped.write(text, self.pairs, name)
     }
 }

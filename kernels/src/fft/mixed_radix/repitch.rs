@@ -3,8 +3,7 @@
 use super::assembly_text::AssemblyText;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk};
 use super::radix_constants::RadixConstant;
-use cp2_asm::schedule::{DataOperand, Unschedulable};
-use cp2_machine::Machine;
+use crate::pipeline::BodyOperand;
 use std::fmt;
 
 /// Copy of pairs of rows from one distance to another.
@@ -27,23 +26,15 @@ impl Repitch {
     }
 
     /// Writes the loops over two rows, which fill gaps in the copy with zeros; `name` is unique.
-    pub(super) fn write(
-        &self,
-        (from, to): (u8, u8),
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    pub(super) fn write(&self, (from, to): (u8, u8), text: &mut AssemblyText, name: &str) {
         let gap = self.pitch[1] - self.length;
         let zero = RadixConstant::Complex(0.0);
-        let gaps = if gap > 0 { vec![zero] } else { Vec::new() };
-        let constants = text.constants(name, gaps);
         for row in 0..ROWS {
             let [from, to] = [(from, 0), (to, 1)].map(|(register, side): (u8, usize)| {
                 let behind = (row * self.pitch[side]) as i64 * COMPLEX;
                 (register, behind)
             });
-            let mut looped = ColumnLoop::new();
+            let mut looped = ColumnLoop::default();
             let [a, b] = [from, to].map(|(register, behind)| {
                 looped.stream(
                     PointerBase::Register(register, behind),
@@ -51,22 +42,22 @@ impl Repitch {
                 )
             });
             let x = looped.body.pair();
-            looped.body.load(DataOperand::Whole(x), a, 0);
-            looped.body.store(DataOperand::Whole(x), b, 0);
+            looped.body.load(BodyOperand::Whole(x), a, 0);
+            looped.body.store(BodyOperand::Whole(x), b, 0);
             let own = format!("{name}_{row}");
-            looped.write(text, machine, &constants, self.length, &own)?;
+            looped.write(text, self.length, &own);
             if gap > 0 {
-                let mut looped = ColumnLoop::new();
+                let mut looped = ColumnLoop::default();
                 let behind = to.1 + self.length as i64 * COMPLEX;
                 let b = looped.stream(
                     PointerBase::Register(to.0, behind),
                     PointerWalk::Bytes(COMPLEX),
                 );
-                looped.body.store(constants.register(zero), b, 0);
-                looped.write(text, machine, &constants, gap, &format!("{own}_gap"))?;
+                let zero = looped.constants(vec![zero]).operand(zero);
+                looped.body.store(zero, b, 0);
+                looped.write(text, gap, &format!("{own}_gap"));
             }
         }
-        Ok(())
     }
 }
 

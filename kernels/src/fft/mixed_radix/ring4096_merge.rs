@@ -14,21 +14,21 @@
 //! the table of pass 4 (`powers`, powers of v^2), and the upper two are `-i conj` of the powers 1024 - c and
 //! 512 - c; those of c + 1 are these times v.
 
-use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::assembly_text::AssemblyText;
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
 use super::quad_lanes::{LaneAddress, LaneNumber, join, quad_lanes};
 use super::radix_constants::RadixConstant;
-use super::ring4096_split::{COLUMNS, FIRST, M, ONE, SplitMergeInclude, factor};
+use super::radix_operands::RadixOperands;
+use super::ring4096_split::{ALONE, COLUMNS, FIRST, M, ONE, SplitMergeInclude, factor};
 use crate::fft::TransformDirection;
-use cp2_asm::schedule::{
-    DataOperand, DataPointer, DataValue, Dataflow, ModuloSchedule, PointerStep, Unschedulable,
-};
+use crate::pipeline::{BlockBody, BodyOperand, BodyPointer, BodyValue, Operations};
+use cp2_asm::schedule::{ModuloSchedule, PointerStep, Unschedulable};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
 /// Register of v, which `fft4096.s` loads behind 1 and W8.
-const TURN: DataOperand = DataOperand::Pair(FIRST + 2);
+const TURN: BodyOperand = BodyOperand::Pair(FIRST + 2);
 /// Iterations, with columns c = 254 .. 2.
 const ITERATIONS: usize = COLUMNS / 4 - 1;
 /// Initiation intervals after which the steps repeat.
@@ -67,8 +67,8 @@ fn results(column: usize) -> i64 {
 }
 
 /// Computes the transforms of the merged numbers of two columns.
-fn transform(body: &mut Dataflow, rows: &[DataValue]) -> Vec<DataValue> {
-    let constants = ConstantRegisters::with_pairs(
+fn transform(body: &mut BlockBody, rows: &[BodyValue]) -> Vec<BodyValue> {
+    let constants = RadixOperands::with_pairs(
         FIRST,
         vec![RadixConstant::Complex(1.0), RadixConstant::Root(1, 8)],
     );
@@ -81,10 +81,10 @@ fn transform(body: &mut Dataflow, rows: &[DataValue]) -> Vec<DataValue> {
 }
 
 /// Stores the results of two columns, each column's from a pointer and an offset on.
-fn store(body: &mut Dataflow, y: &[DataValue], to: [(DataPointer, i64); 2]) {
+fn store(body: &mut BlockBody, y: &[BodyValue], to: [(BodyPointer, i64); 2]) {
     for (y, (pointer, offset)) in y.chunks(y.len() / 2).zip(to) {
         for (j, &y) in (0..).zip(y) {
-            body.store(DataOperand::Whole(y), pointer, offset + PAIR * j);
+            body.store(BodyOperand::Whole(y), pointer, offset + PAIR * j);
         }
     }
 }
@@ -92,32 +92,35 @@ fn store(body: &mut Dataflow, y: &[DataValue], to: [(DataPointer, i64); 2]) {
 /// Pointers of an iteration: those that read columns c, 512 - c and 511 - c, those that write them later, and
 /// those to the powers of v for c and for 512 - c.
 struct MergePointers {
-    from: [DataPointer; 3],
-    to: [DataPointer; 3],
-    powers: [DataPointer; 2],
+    from: [BodyPointer; 3],
+    to: [BodyPointer; 3],
+    powers: [BodyPointer; 2],
 }
 
 /// Builds the dataflow of an iteration: columns c and c + 1 and their partners.
-fn couples() -> (Dataflow, MergePointers) {
-    let mut body = Dataflow::default();
+fn couples() -> (BlockBody, MergePointers, Vec<(u8, PointerStep)>) {
+    let mut registers: Vec<(u8, PointerStep)> = Vec::new();
+    let mut body = BlockBody::default();
     let mut columns = |first: u8| {
         let mut register = first;
         STEPS.map(|steps| {
-            let pointer = body.pointer(register, PointerStep::Turns(steps));
+            registers.push((register, PointerStep::Turns(steps)));
             register += 2;
-            pointer
+            body.pointer()
         })
     };
     let (from, to) = (columns(0), columns(1));
-    let powers =
-        [(10, -COMPLEX), (11, COMPLEX)].map(|(a, step)| body.pointer(a, PointerStep::Bytes(step)));
+    let powers = [(10, -COMPLEX), (11, COMPLEX)].map(|(a, step)| {
+        registers.push((a, PointerStep::Bytes(step)));
+        body.pointer()
+    });
     // An entry a quarter of the table further on has a power of v that is 512 greater.
     let quarter = COMPLEX * (COLUMNS / 2) as i64;
-    let turns: Vec<[DataOperand; 2]> = [(0, 0), (0, 1), (1, 1), (1, 0)]
+    let turns: Vec<[BodyOperand; 2]> = [(0, 0), (0, 1), (1, 1), (1, 0)]
         .iter()
         .map(|&(side, further)| {
             let turn = body.quad();
-            let [even, odd] = [DataOperand::Lo(turn), DataOperand::Hi(turn)];
+            let [even, odd] = [BodyOperand::Lo(turn), BodyOperand::Hi(turn)];
             body.load(even, powers[side], quarter * further);
             let name = if side == 0 { "cmul" } else { "cmulc" };
             body.op(name, &[odd], &[even, TURN]);
@@ -126,9 +129,9 @@ fn couples() -> (Dataflow, MergePointers) {
         .collect();
     let above = LaneAddress::Quad(from[0], 0);
     let below = LaneAddress::Apart([(from[1], 0), (from[2], 0)]);
-    let rows = |body: &mut Dataflow| (0..8).map(|_| body.quad()).collect::<Vec<_>>();
+    let rows = |body: &mut BlockBody| (0..8).map(|_| body.quad()).collect::<Vec<_>>();
     let (z, partners) = (rows(&mut body), rows(&mut body));
-    let load = |body: &mut Dataflow, place: LaneAddress, m: usize| {
+    let load = |body: &mut BlockBody, place: LaneAddress, m: usize| {
         quad_lanes(place.load(body, ROW * m as i64))
     };
     for m in 0..4 {
@@ -147,13 +150,12 @@ fn couples() -> (Dataflow, MergePointers) {
     store(&mut body, &y, [(to[0], 0), (to[0], ROW)]);
     let y = transform(&mut body, &partners);
     store(&mut body, &y, [(to[1], 0), (to[2], ROW - COMPLEX)]);
-    body.order_stores_after_next_loads(to[1], from[2]);
-    (body, MergePointers { from, to, powers })
+    (body, MergePointers { from, to, powers }, registers)
 }
 
 /// Writes the loop of columns 0, 1, 256 and 511. Block 0 is addressed by `a8`, block 4 and those behind it by
 /// `a9`; copies of the quads of 256 and 511, and number 4096 of the spectrum, are at `ends`.
-fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
+fn write_single_columns(text: &mut AssemblyText) {
     let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
     let all = alone.concat();
     let numbers: Vec<usize> = (0..=M / 2)
@@ -162,7 +164,7 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     let line = numbers.iter().map(|&k| factor(k, 2 * M)).collect();
     let (label, _) = text.pairs("turns_alone", vec![line]);
 
-    let mut looped = ColumnLoop::new();
+    let mut looped = ColumnLoop::with_free_registers(FIRST);
     let mut fixed = |base: PointerBase| looped.stream(base, PointerWalk::Bytes(0));
     let table = fixed(PointerBase::Table(label));
     let first = fixed(PointerBase::Register(8, 0));
@@ -174,7 +176,7 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     });
     let body = &mut looped.body;
     let table = body.load_pairs(table, numbers.len());
-    let number = |body: &mut Dataflow, k: usize| {
+    let number = |body: &mut BlockBody, k: usize| {
         let (c, m) = (k % COLUMNS, (k / COLUMNS) as i64);
         let (pointer, offset) = match c {
             _ if k == M => (copies, 0),
@@ -183,10 +185,10 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
             _ => (copies, QUAD * (9 + m) + COMPLEX),
         };
         let x = body.pair();
-        body.load(DataOperand::Whole(x), pointer, offset);
-        vec![DataOperand::Whole(x)]
+        body.load(BodyOperand::Whole(x), pointer, offset);
+        vec![BodyOperand::Whole(x)]
     };
-    let rows = alone.map(|_| (0..8).map(|_| body.quad()).collect::<Vec<DataValue>>());
+    let rows = alone.map(|_| (0..8).map(|_| body.quad()).collect::<Vec<BodyValue>>());
     let lane = |k: usize| {
         let (m, c) = (k / COLUMNS, k % COLUMNS);
         let i = usize::from(!alone[0].contains(&c));
@@ -210,13 +212,7 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
         let y = transform(body, rows);
         store(body, &y, [to[0], to[1]]);
     }
-    looped.write(
-        text,
-        machine,
-        &ConstantRegisters::with_limit(FIRST),
-        1,
-        "alone",
-    )
+    looped.write(text, 1, ALONE);
 }
 
 /// Writes the words of a group of intervals; if `wait`, the last is preceded by the wait for another block.
@@ -267,16 +263,21 @@ pub(in crate::fft) fn generate_merge(
         text.word(word);
     }
     // Room for number 4096 and the one behind it, and for the quads of columns 256 and 510.
-    text.table("ends", 17 * QUAD as u64);
+    text.table("ends");
     text.line(&format!(".space {}", 17 * QUAD));
 
-    let (body, pointers) = couples();
+    let (body, pointers, registers) = couples();
+    let (mut body, made) = body.dataflow(&registers);
+    // Column 512 - c shares its quads with 513 - c, which the next iteration reads.
+    let [to, from] = [pointers.to[1], pointers.from[2]].map(|pointer| made[pointer.index()]);
+    body.order_stores_after_next_loads(to, from);
     let schedule = body.schedule(machine, FIRST)?;
     let (stages, repeats) = schedule.overlap();
     if !(2..=GROUP as u64).contains(&stages) || !(GROUP as u64).is_multiple_of(repeats) {
         return Err(schedule.make_refusal());
     }
-    text.operations.add(&body, ITERATIONS as u64, machine);
+    let mut operations = Operations::default();
+    operations.add(&body, ITERATIONS as u64, machine);
     let c = COLUMNS / 2 - 2;
     let starts = [
         (8, place(c)),
@@ -285,12 +286,14 @@ pub(in crate::fft) fn generate_merge(
     ];
     for side in [pointers.from, pointers.to] {
         for (pointer, (base, offset)) in side.into_iter().zip(starts) {
+            let pointer = made[pointer.index()];
             let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
             text.address(register, base, offset + bias);
             text.word(&format!("movi b{register}, {bias}"));
         }
     }
     for (pointer, power) in pointers.powers.into_iter().zip([c, COLUMNS - c]) {
+        let pointer = made[pointer.index()];
         let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
         let at = COMPLEX * (power / 2) as i64 + bias;
         text.word(&format!("movi a{register}, powers + {at}"));
@@ -314,6 +317,6 @@ pub(in crate::fft) fn generate_merge(
         group(text, &schedule, last, false)
     });
     group(&mut text, &schedule, 4 * GROUPS - 1, false);
-    write_single_columns(&mut text, machine)?;
-    Ok(text.into_include("first", "back to real numbers"))
+    write_single_columns(&mut text);
+    Ok(text.into_include(("first", "back to real numbers"), operations))
 }

@@ -12,16 +12,16 @@
 //! Blocks are taken in the order 0 7 1 6 2 5 3 4: block p1 has partners in 7 - p1 and, for p0 = 0, in 8 - p1.
 //! Three steps change from block to block; a table has them.
 
-use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::assembly_text::AssemblyText;
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
 use super::quad_lanes::{LaneAddress, quad_lanes, separate};
 use super::radix_constants::powers;
+use super::radix_operands::RadixOperands;
 use crate::fft::TransformDirection;
-use crate::pipeline::Operations;
-use cp2_asm::schedule::{
-    DataOperand, DataPointer, DataValue, Dataflow, ModuloSchedule, PointerStep, Unschedulable,
-};
+use crate::pipeline::{BlockBody, BodyOperand, BodyPointer, BodyValue, Operations};
+use cp2_asm::BlockReport;
+use cp2_asm::schedule::{ModuloSchedule, PointerStep, Unschedulable};
 use cp2_machine::Machine;
 use std::fmt::Write as _;
 
@@ -38,7 +38,9 @@ const ITERATIONS: usize = COLUMNS / 4 - 1;
 /// First of the pair registers with the constants of `fft4096.s`, of which the first is 1.
 pub(super) const FIRST: u8 = 60;
 /// Register of the constant 1.
-pub(super) const ONE: DataOperand = DataOperand::Pair(FIRST);
+pub(super) const ONE: BodyOperand = BodyOperand::Pair(FIRST);
+/// Name of the block of the columns that have no partner in another quad.
+pub(super) const ALONE: &str = "_alone";
 /// Word that signals that a block is complete.
 const COMPLETE: &str = "signal COMPLETE";
 
@@ -86,6 +88,16 @@ pub(in crate::fft) struct SplitMergeInclude {
     pub(in crate::fft) cycles: u64,
     /// Operations that the pass issues at least.
     pub(in crate::fft) operations: Operations,
+    made: AssemblyText,
+}
+
+impl SplitMergeInclude {
+    /// Adds the cycles and operations of the linear blocks of the pass, by the reports of the program that includes it.
+    pub(in crate::fft) fn add_blocks(&mut self, reports: &[BlockReport]) {
+        let (cycles, operations) = self.made.price_blocks(reports);
+        self.cycles += cycles;
+        self.operations.join(&operations, 1);
+    }
 }
 
 /// Returns column c, c even, of the pair c and c + 1 at index `couple` in the order.
@@ -129,13 +141,13 @@ pub(super) fn factor(num: usize, den: usize) -> String {
 
 /// Loads and transforms two columns.
 fn transform(
-    body: &mut Dataflow,
+    body: &mut BlockBody,
     rows: LaneAddress,
-    factors: &[[DataOperand; 2]],
+    factors: &[[BodyOperand; 2]],
     opposite: bool,
-) -> Vec<DataValue> {
-    let x: Vec<DataValue> = (0..8).map(|m| rows.load(body, row(m))).collect();
-    let constants = ConstantRegisters::with_limit(FIRST);
+) -> Vec<BodyValue> {
+    let x: Vec<BodyValue> = (0..8).map(|m| rows.load(body, row(m))).collect();
+    let constants = RadixOperands::default();
     let column = ColumnDft {
         opposite,
         factors,
@@ -145,9 +157,9 @@ fn transform(
 }
 
 /// Computes w^2 in both lanes.
-fn square(body: &mut Dataflow, w: [DataOperand; 2]) -> [DataOperand; 2] {
+fn square(body: &mut BlockBody, w: [BodyOperand; 2]) -> [BodyOperand; 2] {
     let square = body.quad();
-    let lanes = [DataOperand::Lo(square), DataOperand::Hi(square)];
+    let lanes = [BodyOperand::Lo(square), BodyOperand::Hi(square)];
     for (to, w) in lanes.into_iter().zip(w) {
         body.op("cmul", &[to], &[w, w]);
     }
@@ -157,24 +169,25 @@ fn square(body: &mut Dataflow, w: [DataOperand; 2]) -> [DataOperand; 2] {
 /// Pointers of an iteration: those that read columns c, 512 - c and 511 - c, those that write them later, and
 /// that to the factors.
 struct SplitPointers {
-    from: [DataPointer; 3],
-    to: [DataPointer; 3],
-    factors: DataPointer,
+    from: [BodyPointer; 3],
+    to: [BodyPointer; 3],
+    factors: BodyPointer,
 }
 
 /// Bytes of the factors of an iteration.
 const FACTORS: i64 = 6 * QUAD;
 
 /// Builds the dataflow of an iteration: columns c and c + 1 and their partners.
-fn couples() -> (Dataflow, SplitPointers) {
-    let mut body = Dataflow::default();
+fn couples() -> (BlockBody, SplitPointers, Vec<(u8, PointerStep)>) {
+    let mut body = BlockBody::default();
+    let mut registers: Vec<(u8, PointerStep)> = Vec::new();
     let steps = [&ABOVE, &EVEN_BELOW, &BELOW];
     let mut pointers = |first: u8| {
         let mut register = first;
         steps.map(|steps| {
-            let pointer = body.pointer(register, PointerStep::Turns(steps));
+            registers.push((register, PointerStep::Turns(steps)));
             register += 2;
-            pointer
+            body.pointer()
         })
     };
     let (from, to) = (pointers(0), pointers(1));
@@ -182,12 +195,13 @@ fn couples() -> (Dataflow, SplitPointers) {
         let below = LaneAddress::Apart([(b, 0), (c, 0)]);
         (LaneAddress::Quad(a, 0), below)
     });
-    let factors = body.pointer(10, PointerStep::Bytes(FACTORS));
-    let table: Vec<[DataOperand; 2]> = (0..FACTORS / QUAD)
+    registers.push((10, PointerStep::Bytes(FACTORS)));
+    let factors = body.pointer();
+    let table: Vec<[BodyOperand; 2]> = (0..FACTORS / QUAD)
         .map(|i| {
             let quad = body.quad();
-            body.load(DataOperand::Whole(quad), factors, QUAD * i);
-            [DataOperand::Lo(quad), DataOperand::Hi(quad)]
+            body.load(BodyOperand::Whole(quad), factors, QUAD * i);
+            [BodyOperand::Lo(quad), BodyOperand::Hi(quad)]
         })
         .collect();
     let (own, turns) = table.split_at(2);
@@ -203,12 +217,12 @@ fn couples() -> (Dataflow, SplitPointers) {
         below.1.store(&mut body, partner.whole, result(7 - m));
     }
     let pointers = SplitPointers { from, to, factors };
-    (body, pointers)
+    (body, pointers, registers)
 }
 
 /// Writes the loop of columns 0, 1, 256 and 511, of which column 0 is at `a8` and 511 at `a9`, and stores
 /// number 4096 of the spectrum.
-fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<(), Unschedulable> {
+fn write_single_columns(text: &mut AssemblyText) {
     let alone = [[0, COLUMNS / 2], [1, COLUMNS - 1]];
     let mut numbers: Vec<usize> = Vec::new();
     for k in 0..=M / 2 {
@@ -224,7 +238,7 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     let turns = numbers.iter().map(|&k| factor(k, 2 * M));
     let line: Vec<String> = own.into_iter().chain(turns).collect();
 
-    let mut looped = ColumnLoop::new();
+    let mut looped = ColumnLoop::with_free_registers(FIRST);
     let count = line.len();
     let (label, _) = text.pairs("own_factors", vec![line]);
     let table = looped.stream(PointerBase::Table(label), PointerWalk::Bytes(0));
@@ -234,17 +248,17 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     let (from, to) = (blocks(), blocks());
     let ends = looped.stream(PointerBase::Table("ends".to_owned()), PointerWalk::Bytes(0));
     // Column 511 is addressed by its own pointer, the others from column 0.
-    let at = |[first, last]: [DataPointer; 2], c: usize| match c == COLUMNS - 1 {
+    let at = |[first, last]: [BodyPointer; 2], c: usize| match c == COLUMNS - 1 {
         true => (last, 0),
         false => (first, place(c)),
     };
     let body = &mut looped.body;
     let lanes = powers(8).len();
-    let z: Vec<DataValue> = alone
+    let z: Vec<BodyValue> = alone
         .iter()
         .enumerate()
         .flat_map(|(i, columns)| {
-            let factors: Vec<[DataOperand; 2]> = (0..lanes)
+            let factors: Vec<[BodyOperand; 2]> = (0..lanes)
                 .map(|j| [0, lanes].map(|lane| table[2 * lanes * i + lane + j][0]))
                 .collect();
             let rows = LaneAddress::Apart(columns.map(|c| at(from, c)));
@@ -260,10 +274,10 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
     for (&k, turn) in numbers.iter().zip(&table[4 * lanes..]) {
         let pair = (&[lane(k)][..], &[lane((M - k) % M)][..]);
         let [number, partner] = separate(body, pair, (&turn[..], false), ONE);
-        let mut store = |value: DataValue, k: usize| {
+        let mut store = |value: BodyValue, k: usize| {
             let (pointer, offset) = at(to, k % COLUMNS);
             body.store(
-                DataOperand::Whole(value),
+                BodyOperand::Whole(value),
                 pointer,
                 offset + result(k / COLUMNS),
             );
@@ -272,19 +286,13 @@ fn write_single_columns(text: &mut AssemblyText, machine: &Machine) -> Result<()
         if k == 0 {
             // The DMA moves whole granules, so that the number behind number M has to be initialised.
             for offset in [0, COMPLEX] {
-                body.store(DataOperand::Whole(partner.whole), ends, offset);
+                body.store(BodyOperand::Whole(partner.whole), ends, offset);
             }
         } else if 2 * k != M {
             store(partner.whole, M - k);
         }
     }
-    looped.write(
-        text,
-        machine,
-        &ConstantRegisters::with_limit(FIRST),
-        1,
-        "alone",
-    )
+    looped.write(text, 1, ALONE);
 }
 
 /// Writes the words of the intervals and, between them, those that change steps.
@@ -319,19 +327,21 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     ] {
         text.word(word);
     }
-    text.table("ends", QUAD as u64);
+    text.table("ends");
     text.line(".complex 0, 0");
     text.line(".complex 0, 0");
-    write_single_columns(&mut text, machine)?;
+    write_single_columns(&mut text);
 
-    let (body, pointers) = couples();
+    let (body, pointers, registers) = couples();
+    let (body, made) = body.dataflow(&registers);
     let schedule = body.schedule(machine, FIRST)?;
     let (stages, repeats) = schedule.overlap();
     if stages != 2 || !(COUPLES as u64).is_multiple_of(repeats) {
         // The exchange of steps is written for iterations that overlap with only the next one.
         return Err(schedule.make_refusal());
     }
-    text.operations.add(&body, ITERATIONS as u64, machine);
+    let mut operations = Operations::default();
+    operations.add(&body, ITERATIONS as u64, machine);
     // The loop begins at the second pair of columns.
     let c = column(1);
     let starts = [
@@ -341,6 +351,7 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     ];
     for side in [pointers.from, pointers.to] {
         for (pointer, (base, offset)) in side.into_iter().zip(starts) {
+            let pointer = made[pointer.index()];
             let (register, bias) = (schedule.pointer_register(pointer), schedule.bias(pointer));
             text.address(register, base, offset + bias);
             text.word(&format!("movi b{register}, {bias}"));
@@ -355,9 +366,9 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
         powers.chain(turns).collect::<Vec<_>>()
     };
     let (label, _) = text.pairs("factors_of_couples", couples.iter().map(line).collect());
-    let bias = schedule.bias(pointers.factors);
+    let bias = schedule.bias(made[pointers.factors.index()]);
     text.word(&format!("movi a10, {label} + {bias}"));
-    text.table("ends_of_blocks", QUAD as u64 * ORDER.len() as u64);
+    text.table("ends_of_blocks");
     for block in 1..=ORDER.len() {
         // The last block has no step behind its end.
         let couple = (COUPLES * block).min(ITERATIONS) - 1;
@@ -395,19 +406,26 @@ pub(in crate::fft) fn separation(machine: &Machine) -> Result<SplitMergeInclude,
     );
     text.word(COMPLETE);
     text.word(COMPLETE);
-    Ok(text.into_include("last", "for real numbers"))
+    Ok(text.into_include(("last", "for real numbers"), operations))
 }
 
 impl AssemblyText {
-    /// Makes the include for a pass of `fft4096.s`: the `which` pass, described by `what`.
-    pub(super) fn into_include(self, which: &str, what: &str) -> SplitMergeInclude {
-        let (words, data) = (self.words, self.data);
+    /// Makes the include for a pass of `fft4096.s`: the `which` pass, described by `what`, with the operations outside
+    /// of its linear blocks.
+    pub(super) fn into_include(
+        self,
+        (which, what): (&str, &str),
+        operations: Operations,
+    ) -> SplitMergeInclude {
+        let text = format!(
+            "; The {which} pass of fft4096.s {what}: generated, see docs/fft.md.\n.dmem RING\n{}.program\n{}",
+            self.data, self.words
+        );
         SplitMergeInclude {
-            text: format!(
-                "; The {which} pass of fft4096.s {what}: generated, see docs/fft.md.\n{words}.dmem RING\n{data}.program\n"
-            ),
+            text,
             cycles: self.cycles,
-            operations: self.operations,
+            operations,
+            made: self,
         }
     }
 }

@@ -1,14 +1,14 @@
 //! One Stockham pass of radix r: loads, twiddles, butterflies, stores.
 
-use super::assembly_text::{AssemblyText, ConstantRegisters};
+use super::assembly_text::AssemblyText;
 use super::butterflies::ColumnDft;
 use super::column_loop::{COMPLEX, ColumnLoop, PointerBase, PointerWalk, QUAD};
 use super::column_rows::ColumnRows;
 use super::radix::is_large;
-use super::radix_constants::{constants, parts, powers};
+use super::radix_constants::{RadixConstant, constants, parts, powers};
+use super::radix_operands::RadixOperands;
 use crate::fft::TransformDirection;
-use cp2_asm::schedule::{DataOperand, DataValue, Unschedulable};
-use cp2_machine::Machine;
+use crate::pipeline::{BodyOperand, BodyValue};
 
 /// Assignment of the two halves of a quad.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,9 +37,9 @@ impl LaneAssignment {
     }
 
     /// Returns the factors of both lanes, from factors loaded for one column after the other.
-    pub(super) fn factors(self, loaded: &[[DataOperand; 2]]) -> Vec<[DataOperand; 2]> {
+    pub(super) fn factors(self, loaded: &[[BodyOperand; 2]]) -> Vec<[BodyOperand; 2]> {
         let width = self.width();
-        let both = |pairs: &[[DataOperand; 2]]| [pairs[0][0], pairs[width - 1][1]];
+        let both = |pairs: &[[BodyOperand; 2]]| [pairs[0][0], pairs[width - 1][1]];
         loaded.chunks_exact(width).map(both).collect()
     }
 }
@@ -170,7 +170,7 @@ impl StockhamPass<'_> {
         text: &mut AssemblyText,
         looped: &mut ColumnLoop,
         name: &str,
-    ) -> Vec<[DataOperand; 2]> {
+    ) -> Vec<[BodyOperand; 2]> {
         if self.done == 1 {
             return Vec::new();
         }
@@ -195,8 +195,8 @@ impl StockhamPass<'_> {
     /// Makes a column with its factors.
     pub(super) fn column<'a>(
         &self,
-        factors: &'a [[DataOperand; 2]],
-        constants: &'a ConstantRegisters,
+        factors: &'a [[BodyOperand; 2]],
+        constants: &'a RadixOperands,
     ) -> ColumnDft<'a> {
         ColumnDft {
             factors,
@@ -211,7 +211,7 @@ impl StockhamPass<'_> {
         &self,
         (text, looped): (&mut AssemblyText, &mut ColumnLoop),
         column: &ColumnDft<'_>,
-        (results, first): (&mut [DataValue], usize),
+        (results, first): (&mut [BodyValue], usize),
         name: &str,
     ) {
         let rows = first..first + results.len();
@@ -230,7 +230,7 @@ impl StockhamPass<'_> {
                 let quads = ColumnRows::Quads(pointer, self.columns(self.done));
                 let loaded = rows.map(|m| quads.load(&mut looped.body, m));
                 loaded
-                    .map(|w| [DataOperand::Lo(w), DataOperand::Hi(w)])
+                    .map(|w| [BodyOperand::Lo(w), BodyOperand::Hi(w)])
                     .collect()
             }
         };
@@ -239,27 +239,26 @@ impl StockhamPass<'_> {
         }
     }
 
+    /// Lists the constants of the loops of the pass.
+    fn constants(&self) -> Vec<RadixConstant> {
+        constants(self.radix, self.done == 1, self.scale)
+    }
+
     /// Returns the iterations of the loops of the pass.
     pub(super) fn iterations(&self) -> usize {
         self.n / self.radix / self.width() * self.pairs
     }
 
     /// Writes the words and tables of the pass; `name` is unique.
-    pub(super) fn write(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
-        text.label(&format!("pass{name}"));
+    pub(super) fn write(&self, text: &mut AssemblyText, name: &str) {
         if is_large(self.radix) {
-            return self.write_large(text, machine, name);
+            return self.write_large(text, name);
         }
-        let constants = text.constants(name, constants(self.radix, self.done == 1, self.scale));
         if !(self.n / self.radix).is_multiple_of(self.width()) {
-            self.write_last(text, machine, &constants, &format!("{name}a"))?;
+            self.write_last(text, &format!("{name}a"));
         }
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
+        let constants = looped.constants(self.constants());
         let input = self.input(&mut looped);
         let rows = 0..self.radix;
         let x: Vec<_> = rows.map(|m| input.load(&mut looped.body, m)).collect();
@@ -271,21 +270,16 @@ impl StockhamPass<'_> {
         for (m, &y) in y.iter().enumerate() {
             output.store(&mut looped.body, m, y);
         }
-        looped.write(text, machine, &constants, self.iterations(), name)
+        looped.write(text, self.iterations(), name)
     }
 
     /// Writes the last column of the first pass where it has no other in its quad: it is computed in both
     /// lanes, and one is stored.
-    fn write_last(
-        &self,
-        text: &mut AssemblyText,
-        machine: &Machine,
-        constants: &ConstantRegisters,
-        name: &str,
-    ) -> Result<(), Unschedulable> {
+    fn write_last(&self, text: &mut AssemblyText, name: &str) {
         let columns = self.n / self.radix;
         let before = (columns - 1) as i64 * COMPLEX;
-        let mut looped = ColumnLoop::new();
+        let mut looped = ColumnLoop::default();
+        let constants = looped.constants(self.constants());
         let mut pointer =
             |from, at| looped.stream(PointerBase::Register(from, at), PointerWalk::Bytes(0));
         let (from, to) = (
@@ -295,14 +289,14 @@ impl StockhamPass<'_> {
         let body = &mut looped.body;
         let load = |m: usize| {
             let x = body.quad();
-            body.load_twice(DataOperand::Whole(x), from, (m * columns) as i64 * COMPLEX);
+            body.load_twice(BodyOperand::Whole(x), from, (m * columns) as i64 * COMPLEX);
             x
         };
         let x: Vec<_> = (0..self.radix).map(load).collect();
-        let y = self.column(&[], constants).transform(body, &x);
+        let y = self.column(&[], &constants).transform(body, &x);
         for (i, &y) in (0..).zip(&y[..self.radix / self.width()]) {
-            body.store(DataOperand::Whole(y), to, i * QUAD);
+            body.store(BodyOperand::Whole(y), to, i * QUAD);
         }
-        looped.write(text, machine, constants, 1, name)
+        looped.write(text, 1, name)
     }
 }

@@ -7,13 +7,14 @@ use super::persistent_kernel::{
 use super::slices::{SliceDivision, SlicePages, StridedRows};
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
-use crate::fft::mixed_radix::assembly_text::{AssemblyText, ConstantRegisters};
+use crate::fft::mixed_radix::assembly_text::AssemblyText;
 use crate::fft::mixed_radix::block_fft::COMPLEX;
 use crate::fft::mixed_radix::butterflies::{ColumnDft, LANES};
 use crate::fft::mixed_radix::column_loop::{ColumnLoop, PointerBase, PointerWalk, QUAD};
 use crate::fft::mixed_radix::radix_constants::RadixConstant;
+use crate::fft::mixed_radix::radix_operands::RadixOperands;
 use crate::job::Job;
-use cp2_asm::schedule::{DataOperand, Unschedulable};
+use crate::pipeline::BodyOperand;
 use cp2_machine::{Class, Machine};
 
 /// Operation on every element.
@@ -55,7 +56,7 @@ impl Elementwise {
         };
         let name = format!("{} of {} x {}", element.name(), cut.group, cut.slice);
         let stage = PersistentKernel::new(name, machine, buffers, |text| {
-            element.write(&cut, text, machine)
+            element.write(&cut, text);
         })?;
         Ok(Self {
             element,
@@ -144,26 +145,16 @@ impl ElementOperation {
     }
 
     /// Writes the words of a page.
-    fn write(
-        self,
-        cut: &SliceDivision,
-        text: &mut AssemblyText,
-        machine: &Machine,
-    ) -> Result<(), Unschedulable> {
+    fn write(self, cut: &SliceDivision, text: &mut AssemblyText) {
         match self {
-            Self::Product(direction) => product(direction, cut, text, machine),
-            Self::Zero => zero(cut, text, machine),
+            Self::Product(direction) => product(direction, cut, text),
+            Self::Zero => zero(cut, text),
         }
     }
 }
 
-fn product(
-    direction: TransformDirection,
-    cut: &SliceDivision,
-    text: &mut AssemblyText,
-    machine: &Machine,
-) -> Result<(), Unschedulable> {
-    let (constants, mut looped) = (ConstantRegisters::default(), ColumnLoop::new());
+fn product(direction: TransformDirection, cut: &SliceDivision, text: &mut AssemblyText) {
+    let (constants, mut looped) = (RadixOperands::default(), ColumnLoop::default());
     let from = looped.stream(PointerBase::Register(INPUT, 0), PointerWalk::Bytes(QUAD));
     let round = match cut.group {
         1 => PointerWalk::Bytes(QUAD),
@@ -171,26 +162,22 @@ fn product(
     };
     let factors = looped.stream(PointerBase::Register(FACTORS, 0), round);
     let (x, w) = (looped.body.quad(), looped.body.quad());
-    looped.body.load(DataOperand::Whole(x), from, 0);
-    looped.body.load(DataOperand::Whole(w), factors, 0);
+    looped.body.load(BodyOperand::Whole(x), from, 0);
+    looped.body.load(BodyOperand::Whole(w), factors, 0);
     let column = ColumnDft::plain(direction, &constants);
     let y = column.product(&mut looped.body, x, LANES.map(|lane| lane(w)));
     let to = looped.stream(PointerBase::Register(OUTPUT, 0), PointerWalk::Bytes(QUAD));
-    looped.body.store(DataOperand::Whole(y), to, 0);
+    looped.body.store(BodyOperand::Whole(y), to, 0);
     let iterations = cut.numbers() as usize / 2;
-    looped.write(text, machine, &constants, iterations, "")
+    looped.write(text, iterations, "")
 }
 
-fn zero(
-    cut: &SliceDivision,
-    text: &mut AssemblyText,
-    machine: &Machine,
-) -> Result<(), Unschedulable> {
-    let constants = text.constants("", vec![RadixConstant::Real(0.0)]);
-    let mut looped = ColumnLoop::new();
+fn zero(cut: &SliceDivision, text: &mut AssemblyText) {
+    let mut looped = ColumnLoop::default();
+    let constants = looped.constants(vec![RadixConstant::Real(0.0)]);
     let to = looped.stream(PointerBase::Register(OUTPUT, 0), PointerWalk::Bytes(QUAD));
     looped
         .body
-        .store(constants.register(RadixConstant::Real(0.0)), to, 0);
-    looped.write(text, machine, &constants, cut.numbers() as usize / 2, "")
+        .store(constants.operand(RadixConstant::Real(0.0)), to, 0);
+    looped.write(text, cut.numbers() as usize / 2, "")
 }

@@ -164,8 +164,7 @@ impl MatrixLines {
             let factors = self.columns.then_some(FACTORS);
             let radices = (&self.radices[..], direction);
             let length = (self.length, self.even());
-            *text = write_in_place_passes(length, radices, self.couples, factors, machine)?;
-            Ok(())
+            *text = write_in_place_passes(length, radices, self.couples, factors, machine);
         })
     }
 }

@@ -7,8 +7,7 @@ use crate::fft::error::FftError;
 use crate::fft::mixed_radix::assembly_text::AssemblyText;
 use crate::job::load;
 use crate::job::{Job, data_end};
-use cp2_asm::schedule::Unschedulable;
-use cp2_asm::{Program, Source};
+use cp2_asm::{Assembly, Program, Source};
 use cp2_host::paging::{QUAD, Ring, RingPages, RingPass, deals_quads};
 use cp2_machine::{Class, Machine};
 use std::sync::Arc;
@@ -79,7 +78,7 @@ impl PersistentKernel {
         name: String,
         machine: &Machine,
         buffers: PersistentKernelBuffers,
-        write: impl FnOnce(&mut AssemblyText) -> Result<(), Unschedulable>,
+        write: impl FnOnce(&mut AssemblyText),
     ) -> Result<Self, FftError> {
         let mut made = AssemblyText::default();
         let scratch = machine
@@ -88,40 +87,33 @@ impl PersistentKernel {
             .0
             .min(MAX_DMEM_BYTES)
             .saturating_sub(buffers.scratch);
-        write(&mut made)?;
+        write(&mut made);
         let text = format!(
             "; {name}: generated, see docs/fft-mixed.md.\n\
-             .program\n\
+             .include \"page.s\"\n\
+             .dmem 0\n\
+             {}.program\n\
              .entry start\n\
              start:\n    \
-             ldx2 c14, [a15]\n    \
-             addi a7, a15, 16\n    \
-             mov b7, a7\n    \
-             movi s7, 8\n    \
-             movi s{}, 8\n    \
-             nop\n    nop\n    \
-             mov l7, c15\n\
+             ring_begin\n\
              page:\n    \
-             ldx2 a{INPUT}, [a7]+s7%\n    \
-             ldx2 a{FACTORS}, [a7]+s7%\n    \
-             wait 0\n    \
+             ring_page a{INPUT}, a{FACTORS}\n    \
              movi a{SCRATCH}, {scratch}\n\
              {}    \
-             addi c14, c14, -1\n    \
-             signal 1\n    \
-             bnz c14, page\n    \
-             stop\n\
-             .dmem 0\n{}",
-            AssemblyText::EIGHT,
-            made.words,
-            made.data
+             ring_end page\n    \
+             stop\n",
+            made.data, made.words,
         );
         let options = cp2_asm::Options {
             machine: Some(machine),
             ..cp2_asm::Options::default()
         };
         let source = Source::new(format!("{name}.s"), text);
-        let program = Arc::new(assembly(&name, (&source, ""), &options)?.program);
+        let Assembly {
+            program, blocks, ..
+        } = assembly(&name, (&source, ""), &options)?;
+        let (_, operations) = made.price_blocks(&blocks);
+        let program = Arc::new(program);
         let arguments = data_end(&program).next_multiple_of(QUAD);
         let count = buffers.count as u64;
         let end = arguments
@@ -136,7 +128,7 @@ impl PersistentKernel {
         Ok(Self {
             name,
             program,
-            operations: made.operations.times(machine.cp2.sections as u64),
+            operations: operations.times(machine.cp2.sections as u64),
             ring: buffers.ring(arguments),
         })
     }

@@ -22,8 +22,8 @@ use crate::fft::mixed_radix::block_fft::COMPLEX;
 use crate::fft::mixed_radix::column_loop::{ColumnLoop, PointerBase, PointerWalk};
 use crate::fft::mixed_radix::radix_constants::RadixConstant;
 use crate::job::Job;
+use crate::pipeline::BodyOperand;
 use cp2_asm::cis;
-use cp2_asm::schedule::{DataOperand, Unschedulable};
 use cp2_dma::{Descriptor, Target};
 use cp2_host::paging::{QUAD, RingPages};
 use cp2_machine::{Class, Machine};
@@ -31,6 +31,8 @@ use num_complex::Complex32;
 
 /// Complex numbers of a quad, by which a slice is longer in the input.
 const COUPLE: u64 = QUAD / COMPLEX;
+/// Pair register of the factor of a page's first number.
+const OWN_FACTOR: u8 = 63;
 /// Least complex length M.
 pub(super) const MIN_COMPLEX_LENGTH: usize = 64;
 
@@ -67,7 +69,7 @@ impl RealSplitMergePass {
             TransformDirection::Inverse => format!("join by {}", cut.slice),
         };
         let stage = PersistentKernel::new(name, machine, buffers, |text| {
-            write(direction, (cut.slice, m as u64), text, machine)
+            write(direction, (cut.slice, m as u64), text);
         })?;
         Ok(Self {
             direction,
@@ -123,19 +125,11 @@ impl RealSplitMergePass {
 }
 
 /// Writes the words of a page, which ascend from k0 and descend from M - k0.
-fn write(
-    direction: TransformDirection,
-    (slice, m): (u64, u64),
-    text: &mut AssemblyText,
-    machine: &Machine,
-) -> Result<(), Unschedulable> {
+fn write(direction: TransformDirection, (slice, m): (u64, u64), text: &mut AssemblyText) {
     let wanted = [1.0, 0.5].map(RadixConstant::Complex);
-    let mut constants = text.constants("", wanted.to_vec());
-    let [one, half] = wanted.map(|c| constants.register(c));
     // The factor w of k0 stays in a register.
-    constants.first -= 1;
-    let own = DataOperand::Pair(constants.first);
-    text.word(&format!("ldp r{}, [a{FACTORS}]", constants.first));
+    let own = BodyOperand::Pair(OWN_FACTOR);
+    text.word(&format!("ldp r{OWN_FACTOR}, [a{FACTORS}]"));
     // Table entry of s: i w/2 for the split, w for the merge.
     let turn = |s: u64| match direction {
         TransformDirection::Forward => {
@@ -145,7 +139,9 @@ fn write(
         TransformDirection::Inverse => vec![format!(".cis -{s}, {}", 2 * m)],
     };
     let (turns, _) = text.pairs("turns", (0..=slice).map(turn).collect());
-    let mut looped = ColumnLoop::new();
+    let mut looped = ColumnLoop::default();
+    let constants = looped.constants(wanted.to_vec());
+    let [one, half] = wanted.map(|c| constants.operand(c));
     let step = COMPLEX as i64;
     let last = (2 * slice + COUPLE) as i64 * step;
     let mut stream = |register, at, step| {
@@ -160,11 +156,11 @@ fn write(
     let body = &mut looped.body;
     let mut load = |pointer| {
         let x = body.pair();
-        body.load(DataOperand::Whole(x), pointer, 0);
-        DataOperand::Whole(x)
+        body.load(BodyOperand::Whole(x), pointer, 0);
+        BodyOperand::Whole(x)
     };
     let (p, q, turn) = (load(up), load(down), load(factors));
-    let [w, a, b, c, d] = [(); 5].map(|()| DataOperand::Whole(body.pair()));
+    let [w, a, b, c, d] = [(); 5].map(|()| BodyOperand::Whole(body.pair()));
     match direction {
         TransformDirection::Forward => {
             // P = Z[k] and Q = Z[M-k] are not halved here. With beta = (1 + i w)/2:
@@ -180,13 +176,13 @@ fn write(
             body.op("cmul", &[w], &[turn, own]);
             body.op("bflyy", &[a, b], &[p, q, one]);
             body.op("bflyci", &[c, d], &[a, b, w]);
-            let mirrored = DataOperand::Whole(body.pair());
+            let mirrored = BodyOperand::Whole(body.pair());
             body.op("conj", &[mirrored], &[d]);
             body.store(c, to_up, 0);
             body.store(mirrored, to_down, 0);
         }
     }
-    looped.write(text, machine, &constants, slice as usize + 1, "")
+    looped.write(text, slice as usize + 1, "")
 }
 
 #[derive(Clone, Copy, Debug)]

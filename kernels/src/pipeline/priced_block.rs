@@ -1,0 +1,67 @@
+//! Linear blocks that are scheduled by themselves, for their cycles and words.
+
+use super::block_writer::BlockWriter;
+use super::operations::Operations;
+use crate::assembly::{Unfit, assembly};
+use cp2_asm::{BlockReport, Source};
+use cp2_machine::Machine;
+
+/// A linear block with the report of its schedule.
+#[derive(Clone, Debug)]
+pub(crate) struct PricedBlock {
+    report: BlockReport,
+    iterations: u64,
+}
+
+impl PricedBlock {
+    /// Schedules a block of so many iterations for a machine; `before` is what the assembler finds above it: words that
+    /// name the registers which are taken, labels.
+    pub(crate) fn new(
+        kernel: &str,
+        (block, iterations): (&BlockWriter, u64),
+        before: &str,
+        machine: &Machine,
+    ) -> Result<Self, Unfit> {
+        let text = format!(
+            "; A loop, for its report.\n{before}{}    stop\n",
+            block.text("turns", iterations)
+        );
+        let options = cp2_asm::Options {
+            machine: Some(machine),
+            check_registers: false,
+            ..cp2_asm::Options::default()
+        };
+        let made = assembly(kernel, (&Source::new("loop.s", text), ""), &options)?;
+        let Some(report) = made.blocks.into_iter().next() else {
+            // Never: the text has the block.
+            return Err(Unfit {
+                kernel: kernel.to_owned(),
+                machine: machine.name.clone(),
+                lacks: Vec::new(),
+                diagnostics: cp2_asm::Diagnostics::default(),
+            });
+        };
+        Ok(Self { report, iterations })
+    }
+
+    /// Returns the cycles of so many iterations. Where these are so few that they take no hardware loop, its set-up is
+    /// counted all the same.
+    pub(crate) fn cycles(&self, iterations: u64) -> u64 {
+        let interval = self.report.interval;
+        let all = self.report.count_cycles(self.iterations) + interval * iterations;
+        all.saturating_sub(interval * self.iterations)
+    }
+
+    /// Returns a bound of the words of any number of iterations: there may be a remainder of those after which
+    /// registers repeat.
+    pub(crate) fn words(&self) -> u64 {
+        self.report.words + self.report.copies.saturating_sub(1) * self.report.interval
+    }
+
+    /// Returns the operations of so many iterations.
+    pub(crate) fn operations(&self, iterations: u64) -> Operations {
+        let mut operations = Operations::default();
+        operations.add_block(&self.report, iterations);
+        operations
+    }
+}
