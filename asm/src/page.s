@@ -48,7 +48,7 @@
 ;     ring_begin
 ; .page:
 ;     ring_page a8, a10   ; arguments 0 and 1 of the next page into a8 and a9, 2 and 3 into a10 and a11; waits for it
-;     ...                 ; a7, b7, l7, s7 and c14 stay as they are
+;     ...                 ; a7, b7, l7, s7 and c14 stay as they are; ring_begin writes c15
 ;     ring_end .page      ; it may be stored; on to the next, at the label
 ;     stop
 .macro ring_begin
@@ -61,7 +61,7 @@
 
 .macro ring_page first, more
     ldx2 \first, [a7]+s7%
-    ldx2 \more, [a7]+s7%
+    ldx2 \more, [a7]+s7% .allow register
     wait PAGE_EVENT
 .endm
 

@@ -164,7 +164,10 @@ fn find_lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
             }
             Problem::Unschedulable { name, refusal } => Lack::Block(
                 name.clone(),
-                format!("more registers than {}", refusal.registers),
+                match refusal.registers {
+                    0 => "more registers than its constants leave".to_owned(),
+                    most => format!("more registers than {most}"),
+                },
             ),
             Problem::MoreErrors { .. } | Problem::MoreWarnings { .. } => continue,
             _ => return Vec::new(),

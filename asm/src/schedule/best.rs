@@ -16,6 +16,11 @@ use cp2_machine::{Class, Machine};
 const STARTS: [(usize, u32); 4] = [(60, 40), (130, 24), (260, 10), (usize::MAX, 4)];
 /// Eighths of the bound over which a straight line spreads its operations, if nothing shorter fits its registers.
 const SPREAD_EIGHTHS: [u32; 9] = [9, 10, 11, 12, 14, 16, 20, 24, 32];
+/// Failed attempts, each for an interval and a number of copies, after which the search makes [`FEWEST_STARTS`] only: by
+/// then registers are what lacks, and longer intervals mend that, not other starts.
+const PATIENT_ATTEMPTS: u32 = 6;
+/// Starts of an attempt when patience is at its end.
+const FEWEST_STARTS: usize = 1;
 /// Operations up to which all numbers of copies are tried for an interval.
 const SMALL_NODES: usize = 60;
 /// Numbers of copies that are tried beyond the first that dependences allow, for bodies of more operations.
@@ -70,6 +75,8 @@ struct ScheduleSearch<'a> {
     unrolls: Vec<u32>,
     graph: DependenceGraph,
     report: ScheduleReport,
+    /// Attempts that failed, each for an interval and a number of copies.
+    failed: u32,
 }
 
 /// A placement with its registers.
@@ -95,6 +102,7 @@ impl<'a> ScheduleSearch<'a> {
                 refused: Vec::new(),
             },
             graph,
+            failed: 0,
         }
     }
 
@@ -203,7 +211,9 @@ impl<'a> ScheduleSearch<'a> {
             .nodes
             .iter()
             .map(|node| node.latency.max(node.busy));
-        let all = latencies.fold(0, i64::saturating_add);
+        // Pointers step once an interval.
+        let steps = latency(self.machine, Class::Scalar).saturating_mul(2);
+        let all = latencies.fold(steps, i64::saturating_add);
         let last = u32::try_from(all).unwrap_or(u32::MAX);
         let last = last.clamp(least, LONGEST_INTERVAL_CYCLES.max(least));
         let close = least.saturating_add(CLOSE_INTERVALS);
@@ -236,7 +246,7 @@ impl<'a> ScheduleSearch<'a> {
             starts if interval > close => starts.div_ceil(FEWER_STARTS),
             starts => starts,
         };
-        let starts: Vec<u32> = (0..starts).collect();
+        let all: Vec<u32> = (0..starts).collect();
         let mut tried = 0;
         for unroll in self.unrolls.clone() {
             let same = known.iter().filter(|c| c.registers.unroll == unroll);
@@ -246,7 +256,11 @@ impl<'a> ScheduleSearch<'a> {
             }
             let mut graph = self.graph.clone();
             graph.limit_unroll(unroll);
-            let (found, refusal) = self.make_starts(&graph, (interval, unroll), interval, &starts);
+            let starts = match self.failed {
+                failed if failed < PATIENT_ATTEMPTS => &all[..],
+                _ => &all[..all.len().min(FEWEST_STARTS)],
+            };
+            let (found, refusal) = self.make_starts(&graph, (interval, unroll), interval, starts);
             if let Some(candidate) = found {
                 keep_better(&mut best, candidate);
             }
@@ -258,6 +272,7 @@ impl<'a> ScheduleSearch<'a> {
                 copies: unroll,
                 refusal,
             });
+            self.failed += u32::from(refusal != IntervalRefusal::Dependences);
             tried += usize::from(refusal != IntervalRefusal::Dependences);
             if tried > MORE_COPIES && self.graph.nodes.len() > SMALL_NODES {
                 break;

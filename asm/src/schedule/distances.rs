@@ -59,6 +59,10 @@ impl Distances {
                     }
                 }
             }
+            // Around a circle that is too long, paths would grow without end.
+            if path.iter().step_by(nodes + 1).any(|&length| length > 0) {
+                return None;
+            }
         }
         let mut found = Self::empty(nodes, interval);
         for (from, row) in path.chunks_exact(nodes.max(1)).enumerate() {

@@ -6,7 +6,7 @@
 //! and stores.
 
 use super::direct::SAMPLE_TILES;
-use super::polyphase_loop::{FRAME, begin_block};
+use super::polyphase_loop::{begin_block, schedule_in_some_order};
 use super::program::PageText;
 use crate::pipeline::{
     BlockBody, BlockWriter, BodyOperand, BodyPointer, BodyValue, Operations, PointerDeclaration,
@@ -270,15 +270,15 @@ impl TileBody {
         }
     }
 
-    /// Writes the block of `tiles` tiles.
-    fn block(&self, tiles: usize) -> BlockWriter {
+    /// Writes the block of `tiles` tiles, with a hint on the order of its operations.
+    fn block(&self, hint: &str, tiles: usize) -> BlockWriter {
         let half = 8 * self.shape.width() * tiles;
         let pointers = self.pointers.iter().map(|own| PointerDeclaration {
             name: own.name.to_owned(),
             walk: format!("{} + {} by {}", own.from, own.halves * half, own.step),
             offset: 0,
         });
-        let mut block = begin_block(PAIR_REGISTERS);
+        let mut block = begin_block(hint, PAIR_REGISTERS);
         self.body.write(&pointers.collect::<Vec<_>>(), &mut block);
         block
     }
@@ -298,6 +298,8 @@ fn parts(shape: TileShape, value: BodyValue) -> Vec<BodyOperand> {
 #[derive(Clone, Debug)]
 pub(super) struct TileSchedule {
     tile: TileBody,
+    /// Hint on the order of its operations.
+    hint: &'static str,
     price: PricedBlock,
     /// Operations of a tile, for the model.
     pub(super) operations: Operations,
@@ -310,11 +312,11 @@ impl TileSchedule {
     /// through a11, others through a label.
     pub(super) fn new(shape: TileShape, adds: bool, machine: &Machine) -> Option<Self> {
         let tile = TileBody::new(shape, adds);
-        let block = tile.block(SAMPLE_TILES);
-        let sample = (&block, SAMPLE_TILES as u64);
-        let price = PricedBlock::new("direct filter", sample, FRAME, machine).ok()?;
+        let write = |hint: &str| tile.block(hint, SAMPLE_TILES);
+        let (hint, price) = schedule_in_some_order(write, SAMPLE_TILES as u64, machine)?;
         Some(Self {
             operations: price.operations(1),
+            hint,
             tile,
             price,
         })
@@ -328,7 +330,7 @@ impl TileSchedule {
     /// Adds the loop over `tiles` tiles to a page, and returns its cycles. It finds the addresses of input and
     /// output in a8 and a9; `name` is unique.
     pub(super) fn write(&self, name: &str, tiles: usize, page: &mut PageText) -> u64 {
-        let text = self.tile.block(tiles).text(name, tiles as u64);
+        let text = self.tile.block(self.hint, tiles).text(name, tiles as u64);
         page.add_block(&text, self.price.words());
         self.price.cycles(tiles as u64)
     }

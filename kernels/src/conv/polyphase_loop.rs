@@ -16,6 +16,9 @@ use std::fmt::Write as _;
 const PAIR_REGISTERS: u8 = 64;
 /// Farthest distance of an access from its pointer, in bytes.
 const ACCESS_REACH_BYTES: i64 = 16_376;
+/// Most operations of a slot for which any order is searched.
+const MOST_SEARCHED_ISSUES: usize = 128;
+
 /// Number of taps of each of one or two phases.
 pub(super) type PhaseTapCounts = [usize; 2];
 
@@ -219,23 +222,52 @@ impl PolyphaseLoopBuilder {
 
     /// Schedules the block; none if there are too few registers. It may use the pair registers below `free`.
     fn finish(self, turns: usize, free: u8, machine: &Machine) -> Option<PolyphaseLoop> {
-        let mut block = begin_block(free);
-        self.body.write(&self.pointers, &mut block);
         let turns = turns as u64;
-        let price = PricedBlock::new("direct filter", (&block, turns), FRAME, machine).ok()?;
+        let write = |hint: &str| {
+            let mut block = begin_block(hint, free);
+            self.body.write(&self.pointers, &mut block);
+            block
+        };
+        let (hint, price) = schedule_in_some_order(write, turns, machine)?;
         Some(PolyphaseLoop {
             operations: price.operations(turns),
-            block,
+            block: write(hint),
             turns,
             price,
         })
     }
 }
 
-/// Begins a block whose arithmetic is issued as it is written, and which may use the pair registers below `free`.
-pub(super) fn begin_block(free: u8) -> BlockWriter {
+/// Schedules a block whose arithmetic is issued as it is written, or in another order where units or long latencies make
+/// that slow; `write` writes it with a hint. Returns the hint, and none if there are too few registers.
+pub(super) fn schedule_in_some_order(
+    write: impl Fn(&str) -> BlockWriter,
+    iterations: u64,
+    machine: &Machine,
+) -> Option<(&'static str, PricedBlock)> {
+    let of = |hint: &'static str| {
+        let block = (&write(hint), iterations);
+        let price = PricedBlock::new("direct filter", block, FRAME, machine).ok()?;
+        Some((hint, price))
+    };
+    let written = of(".order");
+    if written
+        .as_ref()
+        .is_some_and(|(_, price)| price.is_near_bound())
+    {
+        return written;
+    }
+    // A search without an order takes seconds for more operations.
+    let few = write("").count_issues() <= MOST_SEARCHED_ISSUES;
+    let free = few.then(|| of("")).flatten();
+    let all = [written, of(".spread"), free].into_iter().flatten();
+    all.min_by_key(|(_, price)| price.cycles(iterations))
+}
+
+/// Begins a block with a hint on the order of its operations, which may use the pair registers below `free`.
+pub(super) fn begin_block(hint: &str, free: u8) -> BlockWriter {
     let mut block = BlockWriter::default();
-    block.declare(".order");
+    block.declare(hint);
     block.declare(".apart");
     block.declare(&format!(".rept {}, n", free / 2));
     block.declare(".free q{n}");

@@ -6,6 +6,9 @@ use crate::assembly::{Unfit, assembly};
 use cp2_asm::{BlockReport, Source};
 use cp2_machine::Machine;
 
+/// Part of a bound by which an interval may exceed it to be near it.
+const NEAR_SHARE: u64 = 32;
+
 /// A linear block with the report of its schedule.
 #[derive(Clone, Debug)]
 pub(crate) struct PricedBlock {
@@ -42,6 +45,11 @@ impl PricedBlock {
             });
         };
         Ok(Self { report, iterations })
+    }
+
+    /// Returns true if an iteration takes hardly longer than its operations need at least.
+    pub(crate) fn is_near_bound(&self) -> bool {
+        self.report.interval <= self.report.bound + self.report.bound / NEAR_SHARE
     }
 
     /// Returns the cycles of so many iterations. Where these are so few that they take no hardware loop, its set-up is

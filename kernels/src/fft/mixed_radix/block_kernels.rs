@@ -163,11 +163,15 @@ impl BlockKernels {
     fn best(&self, batch: usize) -> Result<(&BlockKernel, &GeneratedKernel, Cycles), FftError> {
         let mut best: Option<(&BlockKernel, &GeneratedKernel, Cycles)> = None;
         let mut error = None;
-        // A block with more transforms than a section's share leaves sections without work.
+        // A block with more transforms than a section's share leaves sections without work; but fewer may be no whole
+        // number of granules.
         let share = batch.div_ceil(self.machine.cp2.sections);
         let least = self.kernels.first().map_or(1, |kernel| kernel.transforms);
-        let useful = |kernel: &&BlockKernel| kernel.transforms <= share.next_multiple_of(least);
-        for kernel in self.kernels.iter().take_while(useful) {
+        let enough = share.next_multiple_of(least);
+        for kernel in &self.kernels {
+            if kernel.transforms > enough && best.is_some() {
+                break;
+            }
             let Some(made) = self.find(kernel)? else {
                 break;
             };
