@@ -16,8 +16,8 @@ use cp2_machine::{Class, Machine};
 const STARTS: [(usize, u32); 4] = [(60, 40), (130, 24), (260, 10), (usize::MAX, 4)];
 /// Eighths of the bound over which a straight line spreads its operations, if nothing shorter fits its registers.
 const SPREAD_EIGHTHS: [u32; 9] = [9, 10, 11, 12, 14, 16, 20, 24, 32];
-/// Failed attempts, each for an interval and a number of copies, after which the search makes [`FEWEST_STARTS`] only: by
-/// then registers are what lacks, and longer intervals mend that, not other starts.
+/// Failed attempts, each for an interval and a number of copies, after which the search makes [`FEWEST_STARTS`] only:
+/// by then registers are what lacks, and longer intervals mend that, not other starts.
 const PATIENT_ATTEMPTS: u32 = 6;
 /// Starts of an attempt when patience is at its end.
 const FEWEST_STARTS: usize = 1;

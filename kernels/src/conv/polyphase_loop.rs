@@ -238,8 +238,8 @@ impl PolyphaseLoopBuilder {
     }
 }
 
-/// Schedules a block whose arithmetic is issued as it is written, or in another order where units or long latencies make
-/// that slow; `write` writes it with a hint. Returns the hint, and none if there are too few registers.
+/// Schedules a block whose arithmetic is issued as it is written, or in another order where units or long latencies
+/// make that slow; `write` writes it with a hint. Returns the hint, and none if there are too few registers.
 pub(super) fn schedule_in_some_order(
     write: impl Fn(&str) -> BlockWriter,
     iterations: u64,
