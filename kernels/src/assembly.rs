@@ -23,7 +23,7 @@ pub enum Lack {
     Dmem(u64, u64),
     /// Event counters: the number needed at least, and the number there is.
     Events(usize, usize),
-    /// A distance in bytes that no load or store reaches.
+    /// A distance in bytes that no load or store reaches, or no pointer that goes round.
     Reach(i64),
     /// An extension, by its name.
     Extension(String),
@@ -157,6 +157,7 @@ fn find_lacks(diagnostics: &Diagnostics) -> Vec<Lack> {
             Problem::ProgramFull { words, most, .. } => Lack::Words(*words, *most),
             Problem::DmemFull { end, most, .. } => Lack::Dmem(*end, *most),
             Problem::OutOfRange { value, .. } => Lack::Reach(value.saturating_abs()),
+            Problem::RoundRange { value, most, .. } if value > most => Lack::Reach(*value),
             Problem::Extension { names, .. } => Lack::Extension(names.clone()),
             Problem::Limit { what, limit } => Lack::Limit(what, *limit),
             Problem::LacksRegisters { name, what } => {
@@ -295,6 +296,23 @@ mod tests {
         let said = unfit(&block, &machine).to_string();
         let expected = "it needs more registers than 2 for the block turn";
         assert!(said.ends_with(expected), "{said}");
+    }
+
+    /// A larger local memory may hold a ring that no modulo register describes: other sizes may do.
+    #[test]
+    fn a_ring_too_large_is_a_distance_out_of_reach() {
+        let vm7 = Machine::builtin("vm7").unwrap();
+        let ring = |extent: u64| {
+            let text = format!(
+                ".program\n.linear copy, 8\n    .pointer p = a0 by 16 round {extent}\n    ldq x, [p]\n    stq x, [p]\n.endlinear\nstop\n"
+            );
+            unfit(&text, &vm7)
+        };
+        let large = ring(1 << 20);
+        assert!(large.is_size(), "{large}");
+        assert!(large.to_string().contains("reach 1048576 bytes"), "{large}");
+        // Nothing is lacking where the text is wrong.
+        assert!(!ring(0).is_refusal());
     }
 
     #[test]

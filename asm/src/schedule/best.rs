@@ -3,7 +3,7 @@
 use super::check::check_placement;
 use super::dataflow::{Dataflow, Op};
 use super::dependence::DependenceGraph;
-use super::placement::{Attempt, Found, ModuloSchedule, Order, latency};
+use super::placement::{Attempt, Found, ModuloSchedule, Order, latency, sources};
 use super::registers::{self, FreeRegisters, Registers};
 use super::report::{
     IntervalRefusal, Iterations, RefusedInterval, ScheduleBound, ScheduleReport, ScheduleRequest,
@@ -74,6 +74,8 @@ struct ScheduleSearch<'a> {
     request: &'a ScheduleRequest,
     unrolls: Vec<u32>,
     graph: DependenceGraph,
+    /// Operations that each operation needs, see [`sources`].
+    sources: Vec<Vec<usize>>,
     report: ScheduleReport,
     /// Attempts that failed, each for an interval and a number of copies.
     failed: u32,
@@ -102,6 +104,7 @@ impl<'a> ScheduleSearch<'a> {
                 refused: Vec::new(),
             },
             graph,
+            sources: sources(body),
             failed: 0,
         }
     }
@@ -321,7 +324,7 @@ impl<'a> ScheduleSearch<'a> {
         let long = interval > self.report.bound.cycles.saturating_add(CLOSE_INTERVALS);
         let more = spread.iter().filter(|_| long && !self.body.is_general());
         for &order in self.body.tries().iter().chain(more) {
-            let found = Attempt::new(self.body, self.machine, interval).run(order);
+            let found = Attempt::new(self.body, self.machine, interval).run(order, &self.sources);
             let found = found.ok_or(IntervalRefusal::Slots);
             match found.and_then(|found| self.allocate(found, (interval, None))) {
                 Ok(candidate) => known.push(candidate),
@@ -352,6 +355,9 @@ impl<'a> ScheduleSearch<'a> {
             Some(_) => return Err(IntervalRefusal::Registers { live }),
             None => *fitting.ok_or(IntervalRefusal::Dependences)?,
         };
+        if live > self.request.free.count() {
+            return Err(IntervalRefusal::Registers { live });
+        }
         let length = cycles.iter().max().map_or(0, |&last| last + 1);
         let shape = (interval, unroll);
         let registers =

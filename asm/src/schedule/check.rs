@@ -7,7 +7,6 @@ use super::dataflow::{DataOperand, Dataflow, table};
 use super::placement::{latency, overlap};
 use super::registers::FIRST_SCALAR;
 use cp2_machine::{Class, Machine};
-use std::collections::BTreeMap;
 
 /// The cycles of all operations, those of the loads of steps, and the operation with which each pointer steps.
 pub(super) type PlacedCycles<'a> = (&'a [u32], &'a [Option<u32>], &'a [usize]);
@@ -74,26 +73,22 @@ impl Check<'_> {
     /// Each slot has one operation in a cycle, each unit one in its own interval. Loads of steps count behind
     /// the operations.
     fn resources(&self, steps: &[Option<u32>]) -> Result<(), Violation> {
-        let mut slots = BTreeMap::new();
-        let mut units = BTreeMap::new();
         let ops = self.body.ops.iter().zip(&self.at);
         let ops = ops.map(|(op, &at)| (op.class, op.takes_memory(), at));
         let loads = steps.iter().flatten();
         let loads = loads.map(|&at| (Class::ScalarLoad, true, i64::from(at)));
+        let mut slots = Vec::with_capacity(self.at.len() + steps.len());
+        let mut units = Vec::new();
         for (number, (class, memory, at)) in ops.chain(loads).enumerate() {
-            let slot = (memory, at.rem_euclid(self.interval));
-            if let Some(other) = slots.insert(slot, number) {
-                return Err(Violation::Resource(other, number));
-            }
+            slots.push(((memory, at.rem_euclid(self.interval)), number));
             let busy = i64::try_from(self.machine.cp2.interval[class].0).unwrap_or(i64::MAX);
-            for after in (0..busy).filter(|_| busy > 1) {
-                let taken = (class, (at + after).rem_euclid(self.interval));
-                if let Some(other) = units.insert(taken, number) {
-                    return Err(Violation::Resource(other, number));
-                }
+            // A unit that is busy for longer than the interval is in its own way.
+            for after in (0..busy.min(self.interval.saturating_add(1))).filter(|_| busy > 1) {
+                units.push(((class, (at + after).rem_euclid(self.interval)), number));
             }
         }
-        Ok(())
+        require_apart(slots)?;
+        require_apart(units)
     }
 
     /// Every value is there when it is read.
@@ -223,6 +218,16 @@ impl Check<'_> {
         }
         Ok(())
     }
+}
+
+/// Checks that no two operations take the same cycle of something.
+fn require_apart<T: Ord>(mut taken: Vec<(T, usize)>) -> Result<(), Violation> {
+    taken.sort_unstable();
+    let mut pairs = taken.windows(2);
+    let met = pairs.find(|pair| pair[0].0 == pair[1].0);
+    met.map_or(Ok(()), |pair| {
+        Err(Violation::Resource(pair[0].1, pair[1].1))
+    })
 }
 
 /// Returns the registers of an operand that is no value: pairs from 0 on, scalars from 64 on.

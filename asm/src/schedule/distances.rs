@@ -1,20 +1,54 @@
 //! Least distances in time between the operations of an iteration.
 
 use super::dependence::DependenceGraph;
+use std::sync::Arc;
 
 /// Number of nodes up to which distances over all paths are kept; beyond, only dependences themselves.
 const CLOSED_NODES: usize = 128;
 /// Stands for no path. Sums of it with any lengths stay far below all lengths.
 const NO_PATH: i64 = i64::MIN / 4;
 
+/// For every node others, each with a length.
+#[derive(Debug)]
+struct NodeLists {
+    /// Where the nodes of each node end.
+    ends: Vec<usize>,
+    /// The nodes of all nodes, one behind the other.
+    all: Vec<(usize, i64)>,
+}
+
+impl NodeLists {
+    /// Makes the lists of so many nodes from nodes with one of their list each. The order in a list is that of `pairs`.
+    fn new(nodes: usize, pairs: impl Iterator<Item = (usize, (usize, i64))> + Clone) -> Self {
+        let mut ends = vec![0; nodes + 1];
+        for (node, _) in pairs.clone() {
+            ends[node + 1] += 1;
+        }
+        for node in 0..nodes {
+            ends[node + 1] += ends[node];
+        }
+        // An end is where the next one of its node goes.
+        let mut all = vec![(0, 0); ends[nodes]];
+        for (node, own) in pairs {
+            all[ends[node]] = own;
+            ends[node] += 1;
+        }
+        ends.truncate(nodes);
+        Self { ends, all }
+    }
+
+    fn of(&self, node: usize) -> &[(usize, i64)] {
+        let begin = node.checked_sub(1).map_or(0, |last| self.ends[last]);
+        &self.all[begin..self.ends[node]]
+    }
+}
+
 /// The least distances between nodes: `at[to] - at[from] >= length`.
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
     pub(super) interval: i64,
-    /// For every node those before it, each with its length.
-    pub(super) before: Vec<Vec<(usize, i64)>>,
-    /// For every node those behind it, each with its length.
-    pub(super) behind: Vec<Vec<(usize, i64)>>,
+    before: Arc<NodeLists>,
+    behind: Arc<NodeLists>,
     /// The longest path that ends at each node.
     pub(super) depth: Vec<i64>,
     /// The longest path that begins at each node.
@@ -64,38 +98,35 @@ impl Distances {
                 return None;
             }
         }
-        let mut found = Self::empty(nodes, interval);
-        for (from, row) in path.chunks_exact(nodes.max(1)).enumerate() {
-            for (to, &length) in row.iter().enumerate() {
-                if from == to && length > 0 {
-                    return None;
-                }
-                if from != to && length != NO_PATH {
-                    found.behind[from].push((to, length));
-                    found.before[to].push((from, length));
-                    found.depth[to] = found.depth[to].max(length);
-                    found.height[from] = found.height[from].max(length);
-                }
-            }
+        let rows = path.chunks_exact(nodes.max(1)).enumerate();
+        let paths = rows.flat_map(|(from, row)| {
+            let row = row.iter().enumerate();
+            let there = row.filter(move |&(to, &length)| from != to && length != NO_PATH);
+            there.map(move |(to, &length)| (from, to, length))
+        });
+        let mut found = Self::from_paths(nodes, interval, paths.clone());
+        for (from, to, length) in paths {
+            found.depth[to] = found.depth[to].max(length);
+            found.height[from] = found.height[from].max(length);
         }
         Some(found)
     }
 
     /// Keeps the dependences themselves, and computes the longest paths that begin and end at each node.
     fn keep(nodes: usize, lengths: &[(usize, usize, i64)], interval: i64) -> Option<Self> {
-        let mut found = Self::empty(nodes, interval);
+        let (mut depth, mut height) = (vec![0; nodes], vec![0; nodes]);
         let mut rounds = 0;
         loop {
             let mut changed = false;
             for &(from, to, length) in lengths {
-                let reached = found.depth[from] + length;
-                changed |= reached > found.depth[to];
-                found.depth[to] = found.depth[to].max(reached);
+                let reached = depth[from] + length;
+                changed |= reached > depth[to];
+                depth[to] = reached.max(depth[to]);
             }
             for &(from, to, length) in lengths.iter().rev() {
-                let reached = found.height[to] + length;
-                changed |= reached > found.height[from];
-                found.height[from] = found.height[from].max(reached);
+                let reached = height[to] + length;
+                changed |= reached > height[from];
+                height[from] = reached.max(height[from]);
             }
             if !changed {
                 break;
@@ -109,23 +140,39 @@ impl Distances {
         // The longest of several dependences between two nodes counts.
         sorted.sort_unstable_by_key(|&(from, to, length)| (from, to, -length));
         sorted.dedup_by_key(|&mut (from, to, _)| (from, to));
-        for (from, to, length) in sorted {
-            if from != to {
-                found.behind[from].push((to, length));
-                found.before[to].push((from, length));
-            }
-        }
-        Some(found)
+        sorted.retain(|&(from, to, _)| from != to);
+        Some(Self {
+            depth,
+            height,
+            ..Self::from_paths(nodes, interval, sorted.into_iter())
+        })
     }
 
-    fn empty(nodes: usize, interval: i64) -> Self {
+    /// Makes distances from paths between two nodes each; the longest that begin or end at a node are not known.
+    fn from_paths(
+        nodes: usize,
+        interval: i64,
+        paths: impl Iterator<Item = (usize, usize, i64)> + Clone,
+    ) -> Self {
+        let behind = paths.clone().map(|(from, to, length)| (from, (to, length)));
+        let before = paths.map(|(from, to, length)| (to, (from, length)));
         Self {
             interval,
-            before: vec![Vec::new(); nodes],
-            behind: vec![Vec::new(); nodes],
+            before: Arc::new(NodeLists::new(nodes, before)),
+            behind: Arc::new(NodeLists::new(nodes, behind)),
             depth: vec![0; nodes],
             height: vec![0; nodes],
         }
+    }
+
+    /// Returns the nodes before a node, each with the length of the path from it.
+    pub(super) fn before(&self, node: usize) -> &[(usize, i64)] {
+        self.before.of(node)
+    }
+
+    /// Returns the nodes behind a node, each with the length of the path to it.
+    pub(super) fn behind(&self, node: usize) -> &[(usize, i64)] {
+        self.behind.of(node)
     }
 
     /// Returns the distances of the mirrored problem, in which time runs backwards.
@@ -142,9 +189,9 @@ impl Distances {
     /// Returns the first and the last time of a node among those that are placed; the first is 0 and the last
     /// none where nothing placed bounds it.
     pub(super) fn window(&self, node: usize, at: &[Option<i64>]) -> (Option<i64>, Option<i64>) {
-        let first = self.before[node].iter();
+        let first = self.before(node).iter();
         let first = first.filter_map(|&(other, length)| Some(at[other]? + length));
-        let last = self.behind[node].iter();
+        let last = self.behind(node).iter();
         let last = last.filter_map(|&(other, length)| Some(at[other]? - length));
         (first.max(), last.min())
     }

@@ -1,6 +1,6 @@
 //! Greedy placement: arithmetic first, then loads and stores around it.
 
-use super::placement::Attempt;
+use super::placement::{Attempt, PlacementTimes};
 
 /// Cycles that loads and stores may have to wait for the memory slot, where a value goes through memory.
 const MEMORY_SLOT_WAIT_CYCLES: i64 = 4;
@@ -50,8 +50,8 @@ impl Attempt<'_> {
             for &(source, lag) in &late[op] {
                 earliest = earliest.max(self.at[source]? + self.latency(source) + lag);
             }
-            self.at[op] =
-                Some(self.place_arithmetic_within(op, earliest..earliest + self.interval)?);
+            let times = PlacementTimes::forwards(earliest, earliest + self.interval - 1);
+            self.at[op] = Some(self.place_arithmetic_within(op, times)?);
         }
         Some(())
     }
@@ -75,7 +75,8 @@ impl Attempt<'_> {
             for &source in sources[op].iter().filter(|source| arithmetic(source)) {
                 from = from.max(self.at[source]? + self.latency(source));
             }
-            self.at[op] = Some(self.place_arithmetic_within(op, from..from + self.interval)?);
+            let times = PlacementTimes::forwards(from, from + self.interval - 1);
+            self.at[op] = Some(self.place_arithmetic_within(op, times)?);
         }
         Some(())
     }
@@ -118,7 +119,7 @@ impl Attempt<'_> {
                 bound = last - self.interval + 1;
             }
             let earliest = bound.max(latest - self.interval + 1);
-            let t = self.place_memory((earliest..=latest).rev())?;
+            let t = self.place_memory(PlacementTimes::backwards(earliest, latest))?;
             let (first, last) = ends[pointer].unwrap_or((t, t));
             ends[pointer] = Some((first.min(t), last.max(t)));
             self.at[op] = Some(t);
@@ -185,11 +186,11 @@ impl Attempt<'_> {
                     time.min(most)
                 };
                 let earliest = least.max(latest.saturating_sub(self.interval - 1));
-                self.place_memory((earliest..=latest).rev())?
+                self.place_memory(PlacementTimes::backwards(earliest, latest))?
             } else {
                 let earliest = least.max(time.saturating_sub(lag)).max(begin[pointer]);
                 let latest = most.min(earliest.saturating_add(self.interval - 1));
-                self.place_memory(earliest..=latest)?
+                self.place_memory(PlacementTimes::forwards(earliest, latest))?
             };
             let (first, last) = ends[pointer].unwrap_or((t, t));
             ends[pointer] = Some((first.min(t), last.max(t)));
@@ -222,7 +223,8 @@ impl Attempt<'_> {
         order.sort_by_key(|&i| (ready[i], i));
         for op in order {
             let earliest = ready[op].max(latest[ops[op].access?.pointer] - reach);
-            self.at[op] = Some(self.place_memory(earliest..earliest + self.interval)?);
+            let times = PlacementTimes::forwards(earliest, earliest + self.interval - 1);
+            self.at[op] = Some(self.place_memory(times)?);
         }
         Some(())
     }

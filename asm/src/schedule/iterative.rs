@@ -53,6 +53,10 @@ impl Reservations {
 
     /// Returns true if nothing is in the way of a node at a time, itself and one other aside.
     pub(super) fn is_free(&self, node: &ScheduleNode, time: i64, aside: [usize; 2]) -> bool {
+        if node.busy <= 1 {
+            let other = self.in_slot(node, time);
+            return other.is_none_or(|other| aside.contains(&other));
+        }
         node.busy <= self.interval && self.in_way(node, time).all(|other| aside.contains(&other))
     }
 
@@ -115,12 +119,12 @@ pub(super) fn place_iteratively(
             return None;
         }
         let mut ejected: Vec<usize> = reservations.in_way(own, time).collect();
-        let early = distances.behind[node].iter();
+        let early = distances.behind(node).iter();
         ejected.extend(early.filter_map(|&(other, length)| {
             at[other].filter(|&placed| placed < time + length)?;
             Some(other)
         }));
-        let late = distances.before[node].iter();
+        let late = distances.before(node).iter();
         ejected.extend(late.filter_map(|&(other, length)| {
             at[other].filter(|&placed| placed + length > time)?;
             Some(other)

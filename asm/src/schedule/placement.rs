@@ -180,6 +180,58 @@ pub(super) fn latency(machine: &Machine, class: Class) -> i64 {
     i64::try_from(machine.cp2.latency[class].0).unwrap_or(i64::MAX)
 }
 
+/// Times at which an operation may be placed, from the first to the last one, or from the last one back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlacementTimes {
+    first: i64,
+    last: i64,
+    backwards: bool,
+}
+
+impl PlacementTimes {
+    /// Makes the times from `first` to `last`, both included, the earliest one first.
+    pub(super) fn forwards(first: i64, last: i64) -> Self {
+        Self {
+            first,
+            last,
+            backwards: false,
+        }
+    }
+
+    /// Makes the times from `first` to `last`, both included, the latest one first.
+    pub(super) fn backwards(first: i64, last: i64) -> Self {
+        Self {
+            backwards: true,
+            ..Self::forwards(first, last)
+        }
+    }
+
+    /// Returns the first time whose cycle of the interval is free.
+    fn find(self, interval: i64, is_free: impl Fn(usize) -> bool) -> Option<i64> {
+        // After an interval the cycles repeat.
+        let count = self.last.saturating_sub(self.first).saturating_add(1);
+        let begin = if self.backwards {
+            self.last
+        } else {
+            self.first
+        };
+        // Divided once: this is the innermost loop of a search.
+        let mut place = begin.rem_euclid(interval) as usize;
+        for after in 0..count.min(interval) {
+            if is_free(place) {
+                let apart = if self.backwards { -after } else { after };
+                return Some(begin + apart);
+            }
+            place = match self.backwards {
+                true => place.checked_sub(1).unwrap_or(interval as usize - 1),
+                false if place + 1 == interval as usize => 0,
+                false => place + 1,
+            };
+        }
+        None
+    }
+}
+
 /// The placement of a body for one interval. Times are relative to the first arithmetic operation and may be
 /// negative.
 pub(super) struct Attempt<'a> {
@@ -222,69 +274,65 @@ impl<'a> Attempt<'a> {
         self.body.ops[op].latency(self.machine)
     }
 
-    /// Returns the first of some times at which a slot is free.
-    fn find(free: &[bool], interval: i64, times: impl Iterator<Item = i64>) -> Option<i64> {
-        let mut times = times;
-        times.find(|t| free[t.rem_euclid(interval) as usize])
-    }
-
     /// Places an arithmetic operation at the first of some times at which its slot and its unit are free.
     pub(super) fn place_arithmetic_within(
         &mut self,
         op: usize,
-        mut times: impl Iterator<Item = i64>,
+        times: PlacementTimes,
     ) -> Option<i64> {
-        let (n, class) = (self.interval, self.body.ops[op].class);
-        let interval = i64::try_from(self.machine.cp2.interval[class].0).ok()?;
+        let (n, class) = (self.interval as usize, self.body.ops[op].class);
+        let busy = usize::try_from(self.machine.cp2.interval[class].0).ok()?;
         let (slots, unit) = (&self.arithmetic, &self.units[class]);
-        let place = |t: i64| t.rem_euclid(n) as usize;
-        let takes = |t: i64| unit.is_empty() || (t..t + interval).all(|t| unit[place(t)]);
-        let t = times.find(|&t| slots[place(t)] && takes(t))?;
-        self.arithmetic[place(t)] = false;
+        let takes = |place: usize| {
+            // A cycle of the interval is looked at once.
+            unit.is_empty() || (0..busy.min(n)).all(|after| unit[(place + after) % n])
+        };
+        let t = times.find(self.interval, |place| slots[place] && takes(place))?;
+        let place = t.rem_euclid(self.interval) as usize;
+        self.arithmetic[place] = false;
         let unit = &mut self.units[class];
         if !unit.is_empty() {
-            (t..t + interval).for_each(|t| unit[place(t)] = false);
+            (0..busy.min(n)).for_each(|after| unit[(place + after) % n] = false);
         }
         Some(t)
     }
 
     /// Takes the memory slot at the first of some times at which it is free.
-    pub(super) fn place_memory(&mut self, times: impl Iterator<Item = i64>) -> Option<i64> {
-        let n = self.interval;
-        let t = Self::find(&self.memory, n, times)?;
-        self.memory[t.rem_euclid(n) as usize] = false;
+    pub(super) fn place_memory(&mut self, times: PlacementTimes) -> Option<i64> {
+        let t = times.find(self.interval, |place| self.memory[place])?;
+        self.memory[t.rem_euclid(self.interval) as usize] = false;
         Some(t)
     }
 
-    /// Places all operations in an order; none if the constraints cannot be met.
-    pub(super) fn run(mut self, order: Order) -> Option<Found> {
+    /// Places all operations in an order; none if the constraints cannot be met. `sources` are those of the body, see
+    /// [`sources`].
+    pub(super) fn run(mut self, order: Order, sources: &[Vec<usize>]) -> Option<Found> {
         // These orders know arithmetic of the sections and accesses through pointers.
         if self.body.has_scalars() {
             return None;
         }
-        let sources = sources(self.body);
         match order {
             Order::Loads(window) | Order::Written(window) => {
                 let written = matches!(order, Order::Written(_)) || self.body.in_order;
-                self.place_arithmetic(&sources, written, self.body.in_order)?;
-                self.place_loads(&sources)?;
-                self.place_stores(&sources, window)?;
+                self.place_arithmetic(sources, written, self.body.in_order)?;
+                self.place_loads(sources)?;
+                self.place_stores(sources, window)?;
             }
             Order::Spread => {
-                self.place_arithmetic(&sources, true, true)?;
-                self.place_loads(&sources)?;
-                self.place_stores(&sources, 1.0)?;
+                self.place_arithmetic(sources, true, true)?;
+                self.place_loads(sources)?;
+                self.place_stores(sources, 1.0)?;
             }
             Order::Even(lag) | Order::Held(lag) => {
-                self.place_by_phase(&sources)?;
-                self.place_evenly(&sources, lag, matches!(order, Order::Held(_)))?;
+                self.place_by_phase(sources)?;
+                self.place_evenly(sources, lag, matches!(order, Order::Held(_)))?;
             }
             Order::Stores(window) => {
-                self.place_arithmetic(&sources, self.body.in_order, self.body.in_order)?;
-                self.place_stores(&sources, window)?;
-                self.place_loads(&sources)?;
+                self.place_arithmetic(sources, self.body.in_order, self.body.in_order)?;
+                self.place_stores(sources, window)?;
+                self.place_loads(sources)?;
             }
-            Order::Swing(first, ties) => self.place_swinging(&sources, first, ties)?,
+            Order::Swing(first, ties) => self.place_swinging(sources, first, ties)?,
         }
         self.carried()?;
         self.check_store_order()?;
@@ -390,7 +438,7 @@ impl<'a> Attempt<'a> {
                 Some(_) => {
                     let user = self.at[op]?;
                     let first = (user - self.interval).saturating_add(1);
-                    let times = (first..=user - latency).rev();
+                    let times = PlacementTimes::backwards(first, user - latency);
                     Some(self.place_memory(times)?)
                 }
             });

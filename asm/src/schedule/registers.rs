@@ -125,18 +125,28 @@ pub(super) fn lifetimes(
 
 /// Returns the number of registers that are held in the fullest cycle of an interval.
 pub(super) fn count_live(body: &Dataflow, live: &[(u32, u32)], interval: u32) -> u32 {
-    let mut held = vec![0; interval.max(1) as usize];
+    let interval = interval.max(1);
+    // Registers that are held in all cycles, and by how many each cycle has more than the one before.
+    let mut always = 0;
+    let mut more = vec![0i64; interval as usize + 1];
     let values = live.iter().zip(&body.quads).enumerate();
     for (_, (&(from, to), &quad)) in values.filter(|&(value, _)| !body.is_scalar(value)) {
         let (length, width) = (to - from, 1 + u32::from(quad));
-        for (after, cycle) in held.iter_mut().enumerate() {
-            // Cycles of the lifetime that fall into this cycle of the interval: one every interval from the
-            // first on.
-            let first = (after as u32 + interval - from % interval) % interval;
-            *cycle += width * ((length + interval - 1 - first) / interval);
-        }
+        always += width * (length / interval);
+        let (begin, rest) = (from % interval, length % interval);
+        let mut hold = |cycles: std::ops::Range<u32>| {
+            more[cycles.start as usize] += i64::from(width);
+            more[cycles.end as usize] -= i64::from(width);
+        };
+        hold(begin..(begin + rest).min(interval));
+        hold(0..(begin + rest).saturating_sub(interval));
     }
-    held.into_iter().max().unwrap_or(0)
+    let mut held = 0;
+    let fullest = more.into_iter().map(|more| {
+        held += more;
+        held
+    });
+    always + u32::try_from(fullest.max().unwrap_or(0)).unwrap_or(0)
 }
 
 /// Returns the iterations after which registers must repeat for lifetimes at most.
@@ -270,6 +280,17 @@ fn is_settable(
     })
 }
 
+/// Sets the bits of a range.
+fn set_bits(words: &mut [u64], range: std::ops::Range<usize>) {
+    let mut at = range.start;
+    while at < range.end {
+        let next = ((at / 64 + 1) * 64).min(range.end);
+        let mask = (u64::MAX >> (64 - (next - at))) << (at % 64);
+        words[at / 64] |= mask;
+        at = next;
+    }
+}
+
 /// Number of places on the circle from which registers are allocated before the search for them ends.
 const CIRCLE_STARTS: u32 = 8;
 
@@ -294,10 +315,10 @@ fn fit(
     for (v, i) in order {
         let (quad, (from, to)) = (body.quads[v], live[v]);
         times.fill(0);
-        for t in from..to {
-            let t = (t as usize + (i * interval) as usize) % circle;
-            times[t / 64] |= 1 << (t % 64);
-        }
+        let begin = (from as usize + (i * interval) as usize) % circle;
+        let end = begin + ((to - from) as usize).min(circle);
+        set_bits(&mut times, begin..end.min(circle));
+        set_bits(&mut times, 0..end.saturating_sub(circle));
         let range = |r: u8| {
             let first = usize::from(r) * words;
             first..first + words * (1 + usize::from(quad))

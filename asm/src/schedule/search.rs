@@ -2,7 +2,7 @@
 
 use super::check::check_placement;
 use super::dataflow::{Dataflow, Op};
-use super::placement::{Attempt, ModuloSchedule, Order};
+use super::placement::{Attempt, ModuloSchedule, Order, sources};
 use super::registers::{self, FreeRegisters};
 use cp2_machine::Machine;
 
@@ -92,6 +92,7 @@ impl Dataflow {
         intervals: impl Iterator<Item = u32>,
         orders: &[Order],
     ) -> Result<ModuloSchedule, Unschedulable> {
+        let sources = sources(self);
         let (mut tried, mut compared) = (0, 0);
         let mut best: Option<(u64, ModuloSchedule)> = None;
         for interval in intervals {
@@ -103,7 +104,8 @@ impl Dataflow {
             }
             tried = interval;
             for &order in orders {
-                let Some(schedule) = self.attempt(machine, free, interval, order) else {
+                let Some(schedule) = self.attempt((machine, &sources), free, interval, order)
+                else {
                     continue;
                 };
                 let Some(turns) = self.turns else {
@@ -132,17 +134,20 @@ impl Dataflow {
     /// Returns the schedule with an interval and an order, if there is one.
     fn attempt(
         &self,
-        machine: &Machine,
+        (machine, sources): (&Machine, &[Vec<usize>]),
         free: FreeRegisters,
         interval: u32,
         order: Order,
     ) -> Option<ModuloSchedule> {
-        let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order)?;
+        let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order, sources)?;
         let latency = |op: &Op| op.latency(machine);
         if self.unstalled || self.is_general() {
             check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
         }
         let live = registers::lifetimes(self, &cycles, interval, latency);
+        if registers::count_live(self, &live, interval) > free.count() {
+            return None;
+        }
         let shape = (interval, registers::least_unroll(&live, interval));
         let registers = registers::allocate_settable(self, &live, shape, free)?;
         Some(ModuloSchedule {

@@ -69,7 +69,9 @@ impl<'a> Starts<'a> {
         let sections = self.graph.values.iter().filter(|value| !value.scalar);
         let held = sections.map(|value| {
             let least = |&writer: &usize| {
-                let read = self.ahead.behind[writer]
+                let read = self
+                    .ahead
+                    .behind(writer)
                     .iter()
                     .flat_map(|&(node, length)| {
                         let own = value

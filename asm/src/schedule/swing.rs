@@ -4,7 +4,7 @@
 //! neighbours on one side only: its sources or its readers. Each is placed as close to them as possible, so
 //! that values live for a short time and fewer registers suffice.
 
-use super::placement::Attempt;
+use super::placement::{Attempt, PlacementTimes};
 
 /// The end at which the longest path is begun.
 #[derive(Clone, Copy, Debug)]
@@ -55,12 +55,13 @@ impl Attempt<'_> {
                 first = first.max(latest - n + 1);
                 last = last.min(earliest + n - 1);
             }
-            let all = first..=last;
-            let t = match (access, backwards) {
-                (None, false) => self.place_arithmetic_within(op, all),
-                (None, true) => self.place_arithmetic_within(op, all.rev()),
-                (Some(_), false) => self.place_memory(all),
-                (Some(_), true) => self.place_memory(all.rev()),
+            let times = match backwards {
+                true => PlacementTimes::backwards(first, last),
+                false => PlacementTimes::forwards(first, last),
+            };
+            let t = match access {
+                None => self.place_arithmetic_within(op, times),
+                Some(_) => self.place_memory(times),
             }?;
             self.at[op] = Some(t);
             if let Some(p) = pointer {

@@ -19,6 +19,68 @@ struct Move {
     swapped: Option<(usize, i64)>,
 }
 
+/// The lifetime of a value without what one node adds to it.
+#[derive(Clone, Copy, Debug)]
+struct OpenLifetime {
+    width: i64,
+    /// First time at which another node writes the value.
+    begin: i64,
+    /// Last time at which a result of another node lands, or another node reads the value.
+    end: i64,
+    /// Cycles after the node's time at which its result lands, if it writes the value.
+    lands: Option<i64>,
+    /// Cycles after the node's time at which an iteration reads the value by it, if one does.
+    read: Option<i64>,
+}
+
+impl OpenLifetime {
+    /// Returns the register cycles of the value where the node has a time.
+    fn count(&self, time: i64) -> i64 {
+        let begin = self.lands.map_or(self.begin, |_| self.begin.min(time));
+        let own = self.lands.max(self.read);
+        let end = own.map_or(self.end, |after| self.end.max(time + after));
+        self.width * (end - begin)
+    }
+}
+
+/// Bounds of the time of a node by the places of others: on each side the closest one and the next one, each with the
+/// node that it comes from.
+#[derive(Clone, Copy, Debug)]
+struct NodeWindow {
+    first: [(i64, usize); 2],
+    last: [(i64, usize); 2],
+}
+
+impl NodeWindow {
+    /// Returns the first and the last time for the places of all nodes but one.
+    fn without(&self, node: usize) -> (i64, i64) {
+        let closest = |bounds: &[(i64, usize); 2]| bounds[usize::from(bounds[0].1 == node)].0;
+        (closest(&self.first), closest(&self.last))
+    }
+
+    /// Returns the first and the last time.
+    fn all(&self) -> (i64, i64) {
+        (self.first[0].0, self.last[0].0)
+    }
+}
+
+/// Stands for a node that none has asked anything of.
+const NO_TIE: NodeTie = NodeTie {
+    node: usize::MAX,
+    ahead: None,
+    back: None,
+};
+
+/// What a node at hand asks of another one.
+#[derive(Clone, Copy, Debug)]
+struct NodeTie {
+    /// The node at hand when this was noted.
+    node: usize,
+    /// Least distances to the other node, and from it to the node at hand.
+    ahead: Option<i64>,
+    back: Option<i64>,
+}
+
 /// A placement that is being shortened.
 pub(super) struct Tightening<'a> {
     graph: &'a DependenceGraph,
@@ -33,6 +95,14 @@ pub(super) struct Tightening<'a> {
     ends: (i64, i64),
     /// Register cycles that a node at an end of the schedule counts for.
     length_weight: i64,
+    /// Lifetimes of the values of the node that is being moved.
+    open: Vec<OpenLifetime>,
+    /// For every value the last node that was looked at and reads or writes it.
+    marked_values: Vec<usize>,
+    /// For every node what the last one that was looked at and has a dependence with it asks of it.
+    ties: Vec<NodeTie>,
+    /// For every node its window, if that is known for the places of now.
+    windows: Vec<Option<NodeWindow>>,
 }
 
 impl<'a> Tightening<'a> {
@@ -76,6 +146,10 @@ impl<'a> Tightening<'a> {
             values,
             ends: (0, 0),
             length_weight,
+            open: Vec::new(),
+            marked_values: vec![usize::MAX; graph.values.len()],
+            ties: vec![NO_TIE; graph.nodes.len()],
+            windows: vec![None; graph.nodes.len()],
         }
     }
 
@@ -94,20 +168,75 @@ impl<'a> Tightening<'a> {
         self.at
     }
 
-    /// Returns the window of a node for the places of all others but one.
-    fn window(&self, node: usize, without: usize) -> (i64, i64) {
-        let (mut first, mut last) = (i64::MIN, i64::MAX);
+    /// Returns the window of a node for the places of all others, which is kept until one of them moves.
+    fn find_window(&mut self, node: usize) -> NodeWindow {
+        if let Some(known) = self.windows[node] {
+            return known;
+        }
+        let mut found = NodeWindow {
+            first: [(i64::MIN, usize::MAX); 2],
+            last: [(i64::MAX, usize::MAX); 2],
+        };
         for &(other, length, behind) in &self.near[node] {
-            if other == without {
-                continue;
-            }
-            if behind {
-                last = last.min(self.at[other] - length);
+            let bound = if behind {
+                self.at[other] - length
             } else {
-                first = first.max(self.at[other] + length);
+                self.at[other] + length
+            };
+            if behind && bound < found.last[0].0 {
+                found.last = [(bound, other), found.last[0]];
+            } else if behind && bound < found.last[1].0 {
+                found.last[1] = (bound, other);
+            } else if !behind && bound > found.first[0].0 {
+                found.first = [(bound, other), found.first[0]];
+            } else if !behind && bound > found.first[1].0 {
+                found.first[1] = (bound, other);
             }
         }
-        (first, last)
+        self.windows[node] = Some(found);
+        found
+    }
+
+    /// Gives a node a new time.
+    fn set_time(&mut self, node: usize, time: i64) {
+        self.at[node] = time;
+        for &(other, ..) in &self.near[node] {
+            self.windows[other] = None;
+        }
+    }
+
+    /// Lists the lifetimes of the values of a node without what the node itself adds to them.
+    fn list_open_lifetimes(&self, node: usize, found: &mut Vec<OpenLifetime>) {
+        found.clear();
+        found.extend(self.values[node].iter().filter_map(|&value| {
+            let value = &self.graph.values[value];
+            let mut open = OpenLifetime {
+                width: value.width,
+                begin: i64::MAX,
+                end: i64::MIN,
+                lands: None,
+                read: None,
+            };
+            for &writer in &value.writers {
+                let latency = self.graph.nodes[writer].latency;
+                if writer == node {
+                    open.lands = Some(latency);
+                } else {
+                    open.begin = self.at[writer].min(open.begin);
+                    open.end = (self.at[writer] + latency).max(open.end);
+                }
+            }
+            for &(reader, distance) in &value.readers {
+                let after = distance * self.interval;
+                if reader == node {
+                    open.read = Some(after).max(open.read);
+                } else {
+                    open.end = (self.at[reader] + after).max(open.end);
+                }
+            }
+            // What nothing writes holds no register.
+            (!value.writers.is_empty()).then_some(open)
+        }));
     }
 
     /// Returns the register cycles of the values of two nodes.
@@ -135,14 +264,19 @@ impl<'a> Tightening<'a> {
     /// Returns what the placement costs as far as two nodes count. The length counts by the nodes that stand at
     /// its ends.
     fn cost(&self, nodes: [usize; 2]) -> i64 {
-        let (first, last) = self.ends;
-        let outer = nodes.map(|node| i64::from(self.at[node] <= first || self.at[node] >= last));
-        self.count_held(nodes) + self.length_weight * (outer[0] + outer[1])
+        let ends = nodes.map(|node| self.count_end(self.at[node]));
+        self.count_held(nodes) + ends[0] + ends[1]
     }
 
     fn find_ends(&mut self) {
         let (first, last) = (self.at.iter().min(), self.at.iter().max());
         self.ends = (first.copied().unwrap_or(0), last.copied().unwrap_or(0));
+    }
+
+    /// Returns what a node at an end of the schedule costs.
+    fn count_end(&self, time: i64) -> i64 {
+        let (first, last) = self.ends;
+        self.length_weight * i64::from(time <= first || time >= last)
     }
 
     /// Moves a node to its best place, alone or in turn with the node that has its slot.
@@ -151,16 +285,19 @@ impl<'a> Tightening<'a> {
         let (begin, end) = self.ends;
         let mut best: Option<Move> = None;
         let here = self.at[node];
-        let window = self.window(node, node);
-        let (first, last) = (window.0.max(begin), window.1.min(end));
-        let alone = self.cost([node; 2]);
+        let window = self.find_window(node);
+        let (first, last) = window.all();
+        let (first, last) = (first.max(begin), last.min(end));
+        let mut open = std::mem::take(&mut self.open);
+        self.list_open_lifetimes(node, &mut open);
+        let held = |time: i64| -> i64 { open.iter().map(|own| own.count(time)).sum() };
+        let held_here = held(here);
         for time in first..=last {
             if time == here || !self.reservations.is_free(&own, time, [node; 2]) {
                 continue;
             }
-            self.at[node] = time;
-            let gain = alone - self.cost([node; 2]);
-            self.at[node] = here;
+            let ends = self.count_end(here) - self.count_end(time);
+            let gain = held_here - held(time) + 2 * ends;
             if gain > best.map_or(0, |best| best.gain) {
                 best = Some(Move {
                     gain,
@@ -169,43 +306,80 @@ impl<'a> Tightening<'a> {
                 });
             }
         }
-        for slot in 0..self.interval {
-            let time = here + slot;
+        for &value in &self.values[node] {
+            self.marked_values[value] = node;
+        }
+        for &(other, length, behind) in &self.near[node] {
+            let tie = &mut self.ties[other];
+            if tie.node != node {
+                *tie = NodeTie { node, ..NO_TIE };
+            }
+            let distance = if behind {
+                &mut tie.ahead
+            } else {
+                &mut tie.back
+            };
+            *distance = Some(length);
+        }
+        // Cycles by which the window's first time with the slot at hand comes behind its begin: one more each slot.
+        let mut behind = (here - first).rem_euclid(self.interval);
+        for slot in 0..if own.busy == 1 { self.interval } else { 0 } {
+            let (time, offset) = (here + slot, behind);
+            behind = if behind + 1 == self.interval {
+                0
+            } else {
+                behind + 1
+            };
             let other = self.reservations.in_slot(&own, time);
-            let Some(other) = other.filter(|&other| other != node && own.busy == 1) else {
+            let Some(other) = other.filter(|&other| other != node) else {
                 continue;
             };
             if self.graph.nodes[other].busy > 1 {
                 continue;
             }
-            let there = self.at[other];
             // Only a node that depends on the other one has another window without it.
-            let depends = self.near[node].iter().any(|&(near, ..)| near == other);
-            let (first, last) = if depends {
-                self.window(node, other)
-            } else {
-                window
-            };
-            let mut before = None;
-            for time in self.slots_within(time, (first.max(begin), last.min(end))) {
-                let before = *before.get_or_insert_with(|| self.cost([node, other]));
-                self.at[node] = time;
-                let (first, last) = self.window(other, usize::MAX);
-                for back in self.slots_within(here, (first.max(begin), last.min(end))) {
-                    self.at[other] = back;
-                    let gain = before - self.cost([node, other]);
-                    if gain > best.map_or(0, |best| best.gain) {
-                        best = Some(Move {
-                            gain,
-                            time,
-                            swapped: Some((other, back)),
-                        });
-                    }
+            let tie = Some(self.ties[other]).filter(|tie| tie.node == node);
+            if tie.is_none() && offset > last - first {
+                continue;
+            }
+            let mut values = self.values[other].iter();
+            if tie.is_some() || values.any(|&value| self.marked_values[value] == node) {
+                let tie = tie.unwrap_or(NO_TIE);
+                self.swap_neighbours((node, other), time, (window, tie), &mut best);
+                continue;
+            }
+            // Nothing of one depends on the other: the best places of both are the best together.
+            let mut gains: [Option<(i64, i64)>; 2] = [None; 2];
+            let mut keep = |which: usize, gain: i64, time: i64| {
+                if gains[which].is_none_or(|(most, _)| gain > most) {
+                    gains[which] = Some((gain, time));
                 }
+            };
+            for time in self.slots_within(time, (first, last)) {
+                let ends = self.count_end(here) - self.count_end(time);
+                keep(0, held_here - held(time) + ends, time);
+            }
+            let there = self.at[other];
+            let (low, high) = self.find_window(other).all();
+            let mut there_held = None;
+            for back in self.slots_within(here, (low.max(begin), high.min(end))) {
+                let held = *there_held.get_or_insert_with(|| self.count_held([other; 2]));
+                self.at[other] = back;
+                let ends = self.count_end(there) - self.count_end(back);
+                keep(1, held - self.count_held([other; 2]) + ends, back);
                 self.at[other] = there;
             }
-            self.at[node] = here;
+            if let [Some((one, time)), Some((two, back))] = gains
+                && one + two > best.map_or(0, |best| best.gain)
+            {
+                best = Some(Move {
+                    gain: one + two,
+                    time,
+                    swapped: Some((other, back)),
+                });
+            }
         }
+        self.open = open;
         let Some(Move { time, swapped, .. }) = best else {
             return false;
         };
@@ -214,11 +388,46 @@ impl<'a> Tightening<'a> {
             let node = self.graph.nodes[other];
             self.reservations.set(&node, self.at[other], None);
             self.reservations.set(&node, back, Some(other));
-            self.at[other] = back;
+            self.set_time(other, back);
         }
         self.reservations.set(&own, time, Some(node));
-        self.at[node] = time;
+        self.set_time(node, time);
         true
+    }
+
+    /// Finds the best places for a node and another one, which share values or depend on each other, with the slots of
+    /// both exchanged; `time` has the slot of the other one.
+    fn swap_neighbours(
+        &mut self,
+        (node, other): (usize, usize),
+        time: i64,
+        (window, tie): (NodeWindow, NodeTie),
+        best: &mut Option<Move>,
+    ) {
+        let (begin, end) = self.ends;
+        let (here, there) = (self.at[node], self.at[other]);
+        let (first, last) = window.without(other);
+        let (low, high) = self.find_window(other).without(node);
+        let mut before = None;
+        for time in self.slots_within(time, (first.max(begin), last.min(end))) {
+            let before = *before.get_or_insert_with(|| self.cost([node, other]));
+            self.at[node] = time;
+            let first = tie.ahead.map_or(low, |apart| low.max(time + apart));
+            let last = tie.back.map_or(high, |apart| high.min(time - apart));
+            for back in self.slots_within(here, (first.max(begin), last.min(end))) {
+                self.at[other] = back;
+                let gain = before - self.cost([node, other]);
+                if gain > best.map_or(0, |best| best.gain) {
+                    *best = Some(Move {
+                        gain,
+                        time,
+                        swapped: Some((other, back)),
+                    });
+                }
+            }
+            self.at[other] = there;
+        }
+        self.at[node] = here;
     }
 
     /// Returns the times within a window that share a cycle of the interval with `time`.

@@ -29,27 +29,41 @@ impl PricedBlock {
             "; A loop, for its report.\n{before}{}    stop\n",
             block.text("turns", iterations)
         );
+        let mut all = Self::list(kernel, (&text, &[iterations]), machine)?;
+        all.pop().ok_or_else(|| Unfit {
+            // Never: the text has the block.
+            kernel: kernel.to_owned(),
+            machine: machine.name.clone(),
+            lacks: Vec::new(),
+            diagnostics: cp2_asm::Diagnostics::default(),
+        })
+    }
+
+    /// Schedules the blocks of a program's text, which have so many iterations each.
+    pub(crate) fn list(
+        kernel: &str,
+        (text, iterations): (&str, &[u64]),
+        machine: &Machine,
+    ) -> Result<Vec<Self>, Unfit> {
         let options = cp2_asm::Options {
             machine: Some(machine),
             check_registers: false,
             ..cp2_asm::Options::default()
         };
         let made = assembly(kernel, (&Source::new("loop.s", text), ""), &options)?;
-        let Some(report) = made.blocks.into_iter().next() else {
-            // Never: the text has the block.
-            return Err(Unfit {
-                kernel: kernel.to_owned(),
-                machine: machine.name.clone(),
-                lacks: Vec::new(),
-                diagnostics: cp2_asm::Diagnostics::default(),
-            });
-        };
-        Ok(Self { report, iterations })
+        let all = made.blocks.into_iter().zip(iterations);
+        let priced = all.map(|(report, &iterations)| Self { report, iterations });
+        Ok(priced.collect())
+    }
+
+    /// Returns the cycles by which an iteration takes longer than its operations need at least.
+    pub(crate) fn count_beyond_bound(&self) -> u64 {
+        self.report.interval.saturating_sub(self.report.bound)
     }
 
     /// Returns true if an iteration takes hardly longer than its operations need at least.
     pub(crate) fn is_near_bound(&self) -> bool {
-        self.report.interval <= self.report.bound + self.report.bound / NEAR_SHARE
+        self.count_beyond_bound() <= self.report.bound / NEAR_SHARE
     }
 
     /// Returns the cycles of so many iterations. Where these are so few that they take no hardware loop, its set-up is

@@ -7,8 +7,7 @@ use super::error::StencilError;
 use super::page_kernel::{FREE_REGISTERS, scalar_base};
 use super::row_dataflow::{BlockRow, PointerWalkKind, QUAD, RowBlock, RowVariant};
 use super::row_loop::{LoopNames, RowPointerBase, sum_first_planes};
-use crate::assembly::assembly;
-use cp2_asm::{BlockReport, Source};
+use crate::pipeline::PricedBlock;
 use cp2_machine::Machine;
 
 /// Most issues of an iteration: the loop, with the words that fill and empty it, must fit the page loop.
@@ -27,12 +26,12 @@ type RowVariants<'a> = &'a dyn Fn(&BlockRow<'_>) -> Vec<RowVariant>;
 #[derive(Debug)]
 pub(super) struct Scheduled {
     pub(super) made: RowBlock,
-    /// Report of a loop of [`ITERATIONS`].
-    report: BlockReport,
+    /// The loop over rows.
+    rows: PricedBlock,
     /// Quads of a row.
     quads: u64,
-    /// Report of the loop that makes the sums kept for the first row, a quad at a time.
-    first: Option<BlockReport>,
+    /// The loop that makes the sums kept for the first row, a quad at a time.
+    first: Option<PricedBlock>,
 }
 
 impl BlockRow<'_> {
@@ -97,17 +96,11 @@ impl BlockRow<'_> {
         }
         text += &made.text(self, &names, ITERATIONS, &base);
         text += "    stop\n";
-        let options = cp2_asm::Options {
-            machine: Some(machine),
-            ..cp2_asm::Options::default()
-        };
-        let source = Source::new("row.s", text);
-        let mut blocks = assembly("stencil", (&source, ""), &options)?
-            .blocks
-            .into_iter();
-        let first = made.way.kept.then(|| blocks.next()).flatten();
-        let Some(report) = blocks.next() else {
-            // Never: the text has the blocks.
+        let turns = [2 * quads, ITERATIONS];
+        let turns = &turns[usize::from(!made.way.kept)..];
+        let mut blocks = PricedBlock::list("stencil", (&text, turns), machine)?;
+        let Some(rows) = blocks.pop() else {
+            // Never: the text has the block.
             return Err(StencilError::NoBlock {
                 points: self.stencil.points().len(),
                 machine: machine.name.clone(),
@@ -115,9 +108,10 @@ impl BlockRow<'_> {
                 granule: machine.dma.granule.0,
             });
         };
+        let first = blocks.pop();
         Ok(Scheduled {
             made,
-            report,
+            rows,
             quads,
             first,
         })
@@ -127,7 +121,7 @@ impl BlockRow<'_> {
 impl Scheduled {
     /// Returns true if there are registers only for an interval much longer than the least.
     fn is_stretched(&self) -> bool {
-        self.report.interval >= self.report.bound + TRIED
+        self.rows.count_beyond_bound() >= TRIED
     }
 
     /// Returns the fastest of some schedules for so many rows in one of `loops` loops of a page, if one fits.
@@ -152,23 +146,18 @@ impl Scheduled {
     /// Returns the cycles of so many rows, a multiple of those of [an iteration](Self::rows_per_iteration).
     pub(super) fn cycles(&self, rows: usize) -> u64 {
         let first = self.first.as_ref();
-        let first = first.map_or(0, |first| first.count_cycles(self.kept_first()));
-        self.loop_cycles(rows) + first
+        self.loop_cycles(rows) + first.map_or(0, |first| first.cycles(self.kept_first()))
     }
 
-    /// Returns the cycles of the loop over so many rows. Where so few iterations take no hardware loop, its set-up is
-    /// counted all the same.
     fn loop_cycles(&self, rows: usize) -> u64 {
         let iterations = (rows / self.rows_per_iteration()) as u64;
-        let all = self.report.count_cycles(ITERATIONS) + self.report.interval * iterations;
-        all.saturating_sub(self.report.interval * ITERATIONS)
+        self.rows.cycles(iterations)
     }
 
     /// Returns a bound of the words of the loop over so many rows: few iterations have no hardware loop, and a word for
-    /// each cycle; others may leave a remainder of the iterations after which registers repeat.
+    /// each cycle.
     fn words(&self, rows: usize) -> u64 {
-        let more = self.report.copies.saturating_sub(1) * self.report.interval;
-        (self.report.words + more).min(self.loop_cycles(rows))
+        self.rows.words().min(self.loop_cycles(rows))
     }
 
     /// Returns the quads that are kept for the first row: those of the row and of the one before.

@@ -40,8 +40,8 @@ pub(in crate::fft) struct GeneratedKernel {
     pub(in crate::fft) scratch: u64,
 }
 
-/// A page kernel for blocks of `transforms` transforms, as soon as it is asked for; none if the machine lacks something
-/// for it.
+/// A page kernel for blocks of `transforms` transforms, as soon as it is asked for; none if the machine lacks
+/// something for it.
 #[derive(Debug)]
 struct BlockKernel {
     transforms: usize,
@@ -56,24 +56,28 @@ impl BlockKernel {
 }
 
 /// Makes the kernel for a number of pairs of transforms.
-struct KernelMaker(Box<dyn Fn(usize) -> Result<GeneratedKernel, FftError> + Send + Sync>);
-
-impl fmt::Debug for KernelMaker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("KernelMaker")
-    }
-}
+type KernelMaker = dyn Fn(usize) -> Result<GeneratedKernel, FftError> + Send + Sync;
 
 /// Kernels of one transform that differ in the size of the block.
-#[derive(Debug)]
 pub(super) struct BlockKernels {
     name: String,
     machine: Arc<Machine>,
     /// Bytes of one transform's input and output in system memory.
     bytes: (u64, u64),
-    /// The kernels, by rising numbers of transforms.
+    /// The kernels, by rising numbers of transforms. The first is made.
     kernels: Vec<BlockKernel>,
-    make: KernelMaker,
+    /// Makes the others; none where blocks have one size.
+    make: Option<Box<KernelMaker>>,
+}
+
+impl fmt::Debug for BlockKernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kernels = &self.kernels;
+        f.debug_struct("BlockKernels")
+            .field("name", &self.name)
+            .field("kernels", kernels)
+            .finish_non_exhaustive()
+    }
 }
 
 impl BlockKernels {
@@ -93,7 +97,13 @@ impl BlockKernels {
             transforms: 2 * pairs,
             made: OnceLock::new(),
         });
-        Self::from_kernels(name, (machine, bytes), kernels.collect(), (first, make))
+        let make: Box<KernelMaker> = Box::new(make);
+        Self::from_kernels(
+            name,
+            (machine, bytes),
+            (kernels.collect(), Some(make)),
+            first,
+        )
     }
 
     /// Wraps one kernel, whose blocks are one transform.
@@ -103,30 +113,18 @@ impl BlockKernels {
         bytes: (u64, u64),
         made: GeneratedKernel,
     ) -> Result<Self, FftError> {
-        let transforms = 1;
-        let kernels = vec![BlockKernel {
-            transforms,
+        let kernel = BlockKernel {
+            transforms: 1,
             made: OnceLock::new(),
-        }];
-        // The only kernel is there.
-        let (transform, of) = (name.clone(), machine.name.clone());
-        let make = move |_| {
-            Err(FftError::NoRoom {
-                transform: transform.clone(),
-                machine: of.clone(),
-            })
         };
-        Self::from_kernels(name, (machine, bytes), kernels, (made, make))
+        Self::from_kernels(name, (machine, bytes), (vec![kernel], None), made)
     }
 
     fn from_kernels(
         name: String,
         (machine, bytes): (Arc<Machine>, (u64, u64)),
-        kernels: Vec<BlockKernel>,
-        (first, make): (
-            GeneratedKernel,
-            impl Fn(usize) -> Result<GeneratedKernel, FftError> + Send + Sync + 'static,
-        ),
+        (kernels, make): (Vec<BlockKernel>, Option<Box<KernelMaker>>),
+        first: GeneratedKernel,
     ) -> Result<Self, FftError> {
         if let Some(kernel) = kernels.first() {
             kernel.made.get_or_init(|| Some(first));
@@ -136,7 +134,7 @@ impl BlockKernels {
             machine,
             bytes,
             kernels,
-            make: KernelMaker(Box::new(make)),
+            make,
         };
         blocks.estimate(1)?;
         Ok(blocks)
@@ -147,10 +145,10 @@ impl BlockKernels {
         if let Some(known) = kernel.made.get() {
             return Ok(known.as_ref());
         }
-        let made = match self.make.0(kernel.transforms / 2) {
-            Ok(made) => Some(made),
-            Err(e) if e.is_refusal() => None,
-            Err(e) => return Err(e),
+        let made = match self.make.as_ref().map(|make| make(kernel.transforms / 2)) {
+            Some(Ok(made)) => Some(made),
+            Some(Err(e)) if !e.is_refusal() => return Err(e),
+            Some(Err(_)) | None => None,
         };
         Ok(kernel.made.get_or_init(|| made).as_ref())
     }

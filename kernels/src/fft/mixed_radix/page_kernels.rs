@@ -10,7 +10,7 @@ use super::stockham_pass::{LaneAssignment, ResultFactors, StockhamPass};
 use crate::assembly::assembly;
 use crate::fft::TransformDirection;
 use crate::fft::error::FftError;
-use cp2_asm::{Assembly, Diagnostic, Problem, Source};
+use cp2_asm::{Assembly, Source};
 use cp2_machine::Machine;
 use std::sync::Arc;
 
@@ -134,17 +134,7 @@ impl<'a> KernelWriter<'a> {
         let source = Source::new(file.as_str(), text.clone());
         let Assembly {
             program, blocks, ..
-        } = assembly(title, (&source, ""), &options).map_err(|unfit| {
-            // A local memory larger than the built-in machines' may hold rows that no offset reaches.
-            let beyond = |own: &Diagnostic| matches!(own.problem, Problem::OutOfRange { .. });
-            if unfit.is_refusal() || !unfit.diagnostics.iter().any(beyond) {
-                return FftError::Unfit(unfit);
-            }
-            FftError::NoRoom {
-                transform: title.to_owned(),
-                machine: self.machine.name.clone(),
-            }
-        })?;
+        } = assembly(title, (&source, ""), &options)?;
         let (cycles, operations) = self.text.price_blocks(&blocks);
         Ok(GeneratedKernel {
             block_cycles: self.text.cycles + cycles,
