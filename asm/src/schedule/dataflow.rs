@@ -258,6 +258,15 @@ impl Dataflow {
         DataPointer(self.pointers.len() - 1)
     }
 
+    /// Lets all pointers with constant steps stay where they are: no other iteration follows.
+    pub(crate) fn hold_pointers(&mut self) {
+        for (_, step) in &mut self.pointers {
+            if let PointerStep::Bytes(bytes) = step {
+                *bytes = 0;
+            }
+        }
+    }
+
     /// Returns the way in which a pointer steps.
     pub(crate) fn pointer_step(&self, pointer: DataPointer) -> PointerStep {
         let found = self.pointers.get(pointer.0);

@@ -203,10 +203,36 @@ impl ModuloSchedule {
     /// Returns the distance in bytes from the place that a pointer points at to the first value of its
     /// address register.
     ///
-    /// The last access makes the step and so has no offset: the register is biased by that access's offset.
+    /// The last access makes the step and so has no offset: the register is biased by that access's offset. A pointer
+    /// that stays where it is has no such access: where that one is far from others, the register is between them all.
     pub fn bias(&self, pointer: DataPointer) -> i64 {
+        /// Bytes that all kinds of accesses reach.
+        const REACH: u64 = 1 << 13;
         let op = self.last.get(pointer.0).map(|&op| &self.body.ops[op]);
-        op.and_then(|op| op.access).map_or(0, |a| a.offset)
+        let last = op.and_then(|op| op.access).map_or(0, |a| a.offset);
+        if !self.stays(pointer.0) {
+            return last;
+        }
+        let accesses = self.body.ops.iter().filter_map(|op| op.access);
+        let offsets = || {
+            let own = accesses.clone().filter(|a| a.pointer == pointer.0);
+            own.map(|a| a.offset)
+        };
+        match (offsets().min(), offsets().max()) {
+            (Some(least), Some(most))
+                if last.abs_diff(least) >= REACH || last.abs_diff(most) >= REACH =>
+            {
+                // Quads stay aligned.
+                (least / 2 + most / 2) & !15
+            }
+            _ => last,
+        }
+    }
+
+    /// Returns true if a pointer stays where it is.
+    fn stays(&self, pointer: usize) -> bool {
+        let step = self.body.pointers.get(pointer).map(|&(_, step)| step);
+        step == Some(PointerStep::Bytes(0))
     }
 
     /// Returns the address register of a pointer.
@@ -507,10 +533,10 @@ impl ModuloSchedule {
         }
         if let Some(access) = op.access {
             let (register, step) = self.body.pointers[access.pointer];
-            operands.push(if self.last[access.pointer] == index {
+            // A pointer that stays is not written: nothing waits for it.
+            let steps = self.last[access.pointer] == index && !self.stays(access.pointer);
+            operands.push(if steps {
                 match step {
-                    // A pointer that stays is not written: nothing waits for it.
-                    PointerStep::Bytes(0) => format!("[a{register}]"),
                     PointerStep::Bytes(n) if n < 0 => format!("[a{register}]-{}", -n),
                     PointerStep::Bytes(n) => format!("[a{register}]+{n}"),
                     PointerStep::Register(s) => format!("[a{register}]+s{s}"),

@@ -146,6 +146,23 @@ fn few_turns_take_the_fewest_cycles() {
 
 /// Passes of a transform in a chain reach their bounds in every length, and overlap: cycles of all passes beside their
 /// butterflies for two transforms.
+/// Returns the cycles of a body with a count, or of one that is carried out once.
+fn body_cycles(count: &str) -> u64 {
+    let text = format!(
+        ".program\n.linear own{count}\n.pointer p = a14 by 16\nldp x, [p - 8]\nldp y, [p + 16384]\n\
+         add s, x, y\nmul z, s, y\nmul w, z, s\nstp w, [p + 32]\n.endlinear\nstop\n"
+    );
+    let reports = reports(&text);
+    reports[0].count_cycles(1)
+}
+
+/// An only iteration is scheduled as a line, and reaches as far on both sides as its pointer can stand between.
+#[test]
+fn an_only_iteration_is_a_line() {
+    let line = body_cycles("");
+    assert_eq!(line, body_cycles(", 1"));
+}
+
 #[test]
 fn passes_of_a_transform_overlap() {
     let text = include_str!("linear/fft.s");

@@ -12,7 +12,7 @@ use crate::diag::{Chain, Fail, Problem};
 use crate::isa::RegSet;
 use crate::linear::{
     BlockCount, BlockRegisters, BlockReport, ChainOverlap, ChosenRow, CycleFormula, HeldConstant,
-    KeptValues, LackingRegisters, LinearBlock, LoweredBlock,
+    LackingRegisters, LinearBlock, LoweredBlock, PlacementHint,
 };
 use crate::schedule::{Iterations, LoopLine, LoopText, LoopWord, MAX_LOOP_COUNT, ScheduleCache};
 use crate::source::Span;
@@ -172,7 +172,11 @@ impl<'a> Composer<'a> {
         // A word holds no larger number of turns: a register does.
         let register = (iterations > MAX_LOOP_COUNT).then(|| self.free.take_address());
         let scheduled = match self.block.count {
-            BlockCount::Once => self.schedule_straight(KeptValues::Copies)?,
+            BlockCount::Once => self.schedule_once()?,
+            // A hint is for a loop: it says where the search may go by itself.
+            BlockCount::Known(1) if self.block.hint == PlacementHint::Free => {
+                self.schedule_once()?
+            }
             _ => self.schedule(Iterations::Known(iterations))?,
         };
         let ScheduledBlock {

@@ -2,7 +2,7 @@
 
 use super::composer::Composer;
 use crate::diag::{Fail, Problem};
-use crate::linear::{BoundTerm, KeptValues, LoweredBlock, PlacementHint, lower};
+use crate::linear::{BlockCount, BoundTerm, KeptValues, LoweredBlock, PlacementHint, lower};
 use crate::schedule::{
     Dataflow, Iterations, KeptSchedule, ModuloSchedule, RefusedInterval, ScheduleRequest,
     Unschedulable,
@@ -60,9 +60,24 @@ impl Composer<'_> {
         self.take_schedule(lowered, &kept)
     }
 
-    /// Schedules one iteration as a straight line.
+    /// Schedules the only iteration of a block. A loop's schedule is short for many iterations, a line's for this one.
+    pub(super) fn schedule_once(&self) -> Result<ScheduledBlock, Fail> {
+        let mut lowered = self.lower(KeptValues::Copies)?;
+        lowered.dataflow.hold_pointers();
+        let line = self.schedule_line(lowered);
+        match self.block.count {
+            // A loop may do with fewer registers.
+            BlockCount::Known(_) if line.is_err() => self.schedule(Iterations::Known(1)),
+            _ => line,
+        }
+    }
+
+    /// Schedules each iteration as a straight line.
     pub(super) fn schedule_straight(&self, kept: KeptValues) -> Result<ScheduledBlock, Fail> {
-        let lowered = self.lower(kept)?;
+        self.schedule_line(self.lower(kept)?)
+    }
+
+    fn schedule_line(&self, lowered: LoweredBlock) -> Result<ScheduledBlock, Fail> {
         let free = lowered.free_registers();
         let request = ScheduleRequest::new(free, Iterations::Known(1));
         let kept = self.search(&lowered.dataflow, &(request, false), || {
