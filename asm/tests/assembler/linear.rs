@@ -149,8 +149,8 @@ fn few_turns_take_the_fewest_cycles() {
 /// Returns the cycles of a body with a count, or of one that is carried out once.
 fn body_cycles(count: &str) -> u64 {
     let text = format!(
-        ".program\n.linear own{count}\n.pointer p = a14 by 16\nldp x, [p - 8]\nldp y, [p + 16384]\n\
-         add s, x, y\nmul z, s, y\nmul w, z, s\nstp w, [p + 32]\n.endlinear\nstop\n"
+        ".program\n.linear own{count}\n.pointer p = a14 by 16\nldp x, [p]\nldp y, [p + 16384]\n\
+         add s, x, y\nmul z, s, y\nmul w, z, s\nstp w, [p - 16]\n.endlinear\nstop\n"
     );
     let reports = reports(&text);
     reports[0].count_cycles(1)
