@@ -58,6 +58,14 @@ fn require(right: bool, violation: Violation) -> Result<(), Violation> {
     if right { Ok(()) } else { Err(violation) }
 }
 
+/// An operation that names a register.
+#[derive(Clone, Copy, Debug)]
+struct TouchingOperation {
+    operation: usize,
+    reads: bool,
+    writes: bool,
+}
+
 struct Check<'a> {
     body: &'a Dataflow,
     machine: &'a Machine,
@@ -119,33 +127,24 @@ impl Check<'_> {
     ///
     /// All reads and writes of one register are listed in the order of the text over three iterations.
     fn fixed_registers(&self) -> Result<(), Violation> {
-        let mut written: Vec<u8> = Vec::new();
-        for op in &self.body.ops {
-            op.defs
-                .iter()
-                .for_each(|&def| written.extend(pairs_of(def)));
-        }
-        written.sort_unstable();
-        written.dedup();
-        for register in written {
-            let names = |operands: &[DataOperand]| {
-                operands
-                    .iter()
-                    .any(|&operand| pairs_of(operand).contains(&register))
-            };
+        for touching in self.list_touching() {
+            if !touching.iter().any(|own| own.writes) {
+                continue;
+            }
             let mut last: Option<(i64, usize)> = None;
             let mut readers: Vec<(i64, usize)> = Vec::new();
             for iteration in 0..3 {
-                for (number, op) in self.body.ops.iter().enumerate() {
+                for own in &touching {
+                    let number = own.operation;
                     let at = self.at[number] + iteration * self.interval;
-                    if names(&op.uses) {
+                    if own.reads {
                         if let Some((written, writer)) = last {
                             let lands = written + self.latency(writer);
                             require(at >= lands, Violation::Early(writer, number))?;
                         }
                         readers.push((at, number));
                     }
-                    if names(&op.defs) {
+                    if own.writes {
                         for &(read, reader) in &readers {
                             require(read <= at, Violation::Overwritten(number, reader))?;
                         }
@@ -161,6 +160,32 @@ impl Check<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Lists for every register the operations that name it.
+    fn list_touching(&self) -> Vec<Vec<TouchingOperation>> {
+        let mut all: Vec<Vec<TouchingOperation>> = vec![Vec::new(); usize::from(u8::MAX) + 1];
+        for (operation, op) in self.body.ops.iter().enumerate() {
+            let reads = op.uses.iter().map(|&operand| (operand, true));
+            let writes = op.defs.iter().map(|&operand| (operand, false));
+            for (operand, reads) in reads.chain(writes) {
+                for register in pairs_of(operand) {
+                    let own = &mut all[usize::from(register)];
+                    if own.last().is_none_or(|last| last.operation != operation) {
+                        own.push(TouchingOperation {
+                            operation,
+                            reads: false,
+                            writes: false,
+                        });
+                    }
+                    if let Some(last) = own.last_mut() {
+                        last.reads |= reads;
+                        last.writes |= !reads;
+                    }
+                }
+            }
+        }
+        all
     }
 
     /// Loads and stores of the same places come in their order.

@@ -11,7 +11,7 @@ const NO_PATH: i64 = i64::MIN / 4;
 /// For every node others, each with a length.
 #[derive(Debug)]
 struct NodeLists {
-    /// Where the nodes of each node end.
+    /// Ends of the nodes of each node in `all`.
     ends: Vec<usize>,
     /// The nodes of all nodes, one behind the other.
     all: Vec<(usize, i64)>,

@@ -141,12 +141,12 @@ impl Dataflow {
     ) -> Option<ModuloSchedule> {
         let (cycles, steps, last) = Attempt::new(self, machine, interval).run(order, sources)?;
         let latency = |op: &Op| op.latency(machine);
-        if self.unstalled || self.is_general() {
-            check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
-        }
         let live = registers::lifetimes(self, &cycles, interval, latency);
         if registers::count_live(self, &live, interval) > free.count() {
             return None;
+        }
+        if self.unstalled || self.is_general() {
+            check_placement(self, machine, interval, (&cycles, &steps, &last)).ok()?;
         }
         let shape = (interval, registers::least_unroll(&live, interval));
         let registers = registers::allocate_settable(self, &live, shape, free)?;

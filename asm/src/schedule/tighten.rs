@@ -71,7 +71,7 @@ const NO_TIE: NodeTie = NodeTie {
     back: None,
 };
 
-/// What a node at hand asks of another one.
+/// Distances that a node at hand asks of another one.
 #[derive(Clone, Copy, Debug)]
 struct NodeTie {
     /// The node at hand when this was noted.
@@ -234,7 +234,7 @@ impl<'a> Tightening<'a> {
                     open.end = (self.at[reader] + after).max(open.end);
                 }
             }
-            // What nothing writes holds no register.
+            // A value that nothing writes holds no register.
             (!value.writers.is_empty()).then_some(open)
         }));
     }
