@@ -173,7 +173,7 @@ impl<'a> Composer<'a> {
         let register = (iterations > MAX_LOOP_COUNT).then(|| self.free.take_address());
         let scheduled = match self.block.count {
             BlockCount::Once => self.schedule_once()?,
-            // A hint is for a loop: it says where the search may go by itself.
+            // The search for a line knows no order of the text, which a hint asks for.
             BlockCount::Known(1) if self.block.hint == PlacementHint::Free => {
                 self.schedule_once()?
             }
