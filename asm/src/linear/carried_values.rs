@@ -1,8 +1,9 @@
 //! How values of earlier iterations are kept: in copies, in one register, by moves.
 
-use super::block::{BlockCount, InitialSource, LinearBlock};
+use super::block::{BlockCount, BlockOperation, InitialSource, LinearBlock, ValueUse};
 use super::lower::{CarriedPlace, KeptValues, LackingRegisters, Lowering, fixed_operand};
 use super::memory::MemoryOrder;
+use crate::schedule::DataOperand;
 use crate::syntax::Register;
 use cp2_machine::Class;
 
@@ -96,16 +97,29 @@ impl Lowering {
             let Some(CarriedBy::Moves(registers)) = self.carried.get(value).cloned() else {
                 continue;
             };
+            // What has no effect is dropped, perhaps all that computes the other half.
+            let half = block.find_only_half(value);
+            let kept = |register: Register| match (register, half) {
+                (Register::Quad(quad), Some(half)) => DataOperand::Pair(2 * quad + half),
+                _ => fixed_operand(register),
+            };
             for place in (0..registers.len()).rev() {
                 let from = match place
                     .checked_sub(1)
                     .and_then(|before| registers.get(before))
                 {
-                    Some(&register) => fixed_operand(register),
-                    None => self.whole_value(block, value),
+                    Some(&register) => kept(register),
+                    None => {
+                        let used = ValueUse {
+                            value,
+                            half,
+                            distance: 0,
+                        };
+                        self.value(block, used, None).0
+                    }
                 };
                 if let Some(&to) = registers.get(place) {
-                    let to = [fixed_operand(to)];
+                    let to = [kept(to)];
                     let dataflow = &mut self.lowered.dataflow;
                     match block.is_scalar(value) {
                         true => {
@@ -181,6 +195,16 @@ impl LinearBlock {
     fn names_register(&self, register: Register) -> bool {
         let mut named = self.list_invariants();
         named.any(|own| !(own.regs() & register.regs()).is_empty())
+    }
+
+    /// Returns the half of a value that operations compute, if they compute no other one.
+    fn find_only_half(&self, value: usize) -> Option<u8> {
+        let all = self.operations.iter().flat_map(BlockOperation::list_values);
+        let mut halves = all
+            .filter(|(used, written)| *written && used.value == value)
+            .map(|(used, _)| used.half);
+        let first = halves.next()?;
+        first.filter(|_| halves.all(|half| half == first))
     }
 
     /// Returns an order of the operations in which all that read a fixed value of the iteration before come before the

@@ -243,6 +243,29 @@ fn operations_without_effect_are_dropped() {
     assert_eq!(lines, [8, 9, 10, 11]);
 }
 
+/// Few iterations, one after the other, keep the half of a value that is computed: the other one is nowhere.
+#[test]
+fn halves_without_effect_are_not_kept() {
+    let machine = Machine::builtin("vm7").unwrap();
+    let options = Options {
+        machine: Some(&machine),
+        check_registers: true,
+        ..Options::default()
+    };
+    // What computes `v.lo` is read by itself only, an iteration later; all registers but those of `v` are written.
+    let text = ".program\nmovi c4, 512\nmovi c5, 4096\nmovi c6, 4\nmovi a0, 0\nldq q4, [a0]\n.linear half, c6\n\
+        .pointer p = c4 by 16\n.pointer o = c5 by 16\n.pointer past = c5 + 2048 by 16\n.apart\n.before g@1 = q4\n\
+        .before v@1 = q4\n.before v@2 = q4\n.before v@3 = double(3.0)\n.before w@1 = double(1.0)\nldq x, [p]\n\
+        mov g, x\nexp2 v.hi, g.hi\nmul u, v.hi@3, v.hi@1\nmov v.lo, w.lo@1\nsel w, g, v, x\nstq g@1, [past]\n\
+        sub t, u, v.hi\nstp u, [o]\nstp t, [o + 8]\n.endlinear\nstop\n";
+    let assembly = match assemble(&Source::new("half.s", text), &options) {
+        Ok(assembly) => assembly,
+        Err(errors) => panic!("{errors}"),
+    };
+    assert_eq!(assembly.blocks[0].dropped.len(), 2);
+    assert!(assembly.warnings.is_empty(), "{}", assembly.warnings);
+}
+
 /// A value has an effect if a later block of the chain begins with it, and that has one.
 #[test]
 fn values_for_later_blocks_have_an_effect() {
