@@ -246,21 +246,22 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (BlockShap
     };
     let bytes = unit * WORD;
     let units = words.start / unit..words.end.div_ceil(unit);
-    let mut stored: Vec<(u64, Vec<[SourceOfWord; 4]>)> = Vec::new();
+    let mut stores = Vec::new();
+    let mut output = 0;
+    let mut all: Vec<[SourceOfWord; 4]> = Vec::new();
     let mut needed: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
     for number in units {
-        let quads = (0..unit / QUAD).map(|quad| number * unit + quad * QUAD);
-        let quads: Vec<_> = quads
-            .map(|quad| [0, 1, 2, 3].map(|lane| word(quad + lane)))
-            .collect();
-        if quads
-            .as_flattened()
-            .iter()
-            .all(|lane| *lane == SourceOfWord::Any)
-        {
+        let begin = all.len();
+        for quad in 0..unit / QUAD {
+            let first = number * unit + quad * QUAD;
+            all.push([0, 1, 2, 3].map(|lane| word(first + lane)));
+        }
+        let lanes = all[begin..].as_flattened();
+        if lanes.iter().all(|lane| *lane == SourceOfWord::Any) {
+            all.truncate(begin);
             continue;
         }
-        for &lane in quads.as_flattened() {
+        for &lane in lanes {
             if let SourceOfWord::Of(array, word) | SourceOfWord::Minus(array, word) = lane {
                 let all = needed.entry(array).or_default();
                 if all.last() != Some(&(word / unit)) {
@@ -268,36 +269,42 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (BlockShap
                 }
             }
         }
-        stored.push((number, quads));
+        ByteSpan::extend(&mut stores, 0, (number * bytes, bytes), output);
+        output += bytes;
     }
-    // Places of the source units in the block's input, in quads: the units of an array are contiguous.
-    let mut places: HashMap<(u8, u64), i64> = HashMap::new();
+    // The source units of each array in rising order, with the place of the first one in the block's input: the units
+    // of an array are contiguous.
+    let mut sources: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut loads: Vec<ByteSpan> = Vec::new();
     let mut local = 0;
     for (array, mut units) in needed {
         units.sort_unstable();
         units.dedup();
-        for number in units {
-            places.insert((array, number), (local / (QUAD * WORD)) as i64);
+        sources.resize_with(usize::from(array), Default::default);
+        let first = local / (QUAD * WORD);
+        for &number in &units {
             ByteSpan::extend(&mut loads, array, (number * bytes, bytes), local);
             local += bytes;
         }
+        sources.push((first, units));
     }
+    // Words come one behind the other, mostly from the unit of the word before.
+    let mut last = (0, u64::MAX, 0);
+    let mut find_place = |array: u8, number: u64| {
+        if (last.0, last.1) != (array, number) {
+            let (first, units) = &sources[usize::from(array)];
+            let index = units.partition_point(|&own| own < number) as u64;
+            last = (array, number, first + index * (unit / QUAD));
+        }
+        last.2
+    };
     // A block of zeros loads a granule that it does not read, since a load has to signal that its turn has
     // come.
     if loads.is_empty() {
         ByteSpan::extend(&mut loads, 0, (0, bytes), 0);
         local = bytes;
     }
-    let mut stores = Vec::new();
-    let mut output = 0;
-    let mut quads = Vec::new();
-    let mut all = Vec::new();
-    for (number, quads) in stored {
-        ByteSpan::extend(&mut stores, 0, (number * bytes, bytes), output);
-        output += bytes;
-        all.extend(quads);
-    }
+    let mut quads = Vec::with_capacity(all.len());
     for lanes in all {
         let mut quad = ResultQuad::default();
         for (lane, word) in lanes.into_iter().enumerate() {
@@ -307,8 +314,7 @@ fn part(of: &Relayout<'_>, words: std::ops::Range<u64>, unit: u64) -> (BlockShap
                 SourceOfWord::Any | SourceOfWord::Zero => continue,
             };
             quad.minus[lane] = minus;
-            let place = places.get(&(array, word / unit)).copied().unwrap_or(0);
-            let place = place + (word % unit / QUAD) as i64;
+            let place = (find_place(array, word / unit) + word % unit / QUAD) as i64;
             let known = quad.takes.iter().position(|take| take.quad == place);
             let index = known.unwrap_or_else(|| {
                 quad.takes.push(Take {
