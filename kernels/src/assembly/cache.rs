@@ -13,14 +13,16 @@ const MOST: usize = 32 << 20;
 /// Bytes of a program word with its place in the source, approximately.
 const WORD: usize = 64;
 
-/// A program with everything that determines it.
+/// A program, or the refusal of one, with everything that determines it.
 #[derive(Debug)]
 struct AssemblyKey {
     source: Source,
     made: String,
     defines: Vec<(String, Value)>,
+    /// Its name stands in refusals.
+    machine: String,
     cp2: Cp2,
-    assembly: Assembly,
+    result: Result<Assembly, Diagnostics>,
 }
 
 /// The programs that are kept, by a hash of their texts, and their bytes.
@@ -35,8 +37,8 @@ static KEPT: LazyLock<Mutex<CachedAssembly>> = LazyLock::new(Mutex::default);
 
 /// Returns the cached program of a source, or else assembles it and caches it.
 ///
-/// The source may include files of this crate and the generated text `made`. Sources that the assembler
-/// refuses are not cached.
+/// The source may include files of this crate and the generated text `made`. What the assembler refuses is cached as
+/// well: planners ask again for what did not fit.
 pub(super) fn find_or_assemble(
     (source, made): (&Source, &str),
     options: &Options<'_>,
@@ -51,6 +53,7 @@ pub(super) fn find_or_assemble(
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let same = |known: &&Arc<AssemblyKey>| {
         known.cp2 == machine.cp2
+            && (known.result.is_ok() || known.machine == machine.name)
             && known.defines == options.defines
             && known.source == *source
             && known.made == made
@@ -60,11 +63,12 @@ pub(super) fn find_or_assemble(
         .get(&key)
         .and_then(|all| all.iter().find(same).cloned());
     if let Some(known) = known {
-        return Ok(known.assembly.clone());
+        return known.result.clone();
     }
-    let assembly = assemble()?;
+    let result = assemble();
     let mut kept = kept();
-    let bytes = source.text.len() + made.len() + WORD * assembly.program.words.len();
+    let words = result.as_ref().map_or(0, |own| own.program.words.len());
+    let bytes = source.text.len() + made.len() + WORD * words;
     if kept.bytes + bytes > MOST {
         *kept = CachedAssembly::default();
     }
@@ -73,8 +77,9 @@ pub(super) fn find_or_assemble(
         source: source.clone(),
         made: made.to_owned(),
         defines: options.defines.clone(),
+        machine: machine.name.clone(),
         cp2: machine.cp2.clone(),
-        assembly: assembly.clone(),
+        result: result.clone(),
     }));
-    Ok(assembly)
+    result
 }
