@@ -13,6 +13,7 @@ use super::widths::ChosenRow;
 use crate::isa::{Kind, Reg, RegSet, Scalar, Slot};
 use crate::schedule::{DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, PointerStep};
 use crate::syntax::Register;
+use std::collections::{HashMap, HashSet};
 
 /// Registers that a block may use.
 #[derive(Clone, Copy, Debug)]
@@ -167,9 +168,7 @@ pub(crate) fn lower(
             lowering.add_operation(block, (index, operation), chosen);
         }
     }
-    for order in orders {
-        lowering.keep_order(order);
-    }
+    lowering.keep_orders(orders);
     lowering.move_values_on(block);
     lowering.set_ends(block);
     Ok(lowering.lowered)
@@ -288,16 +287,29 @@ impl Lowering {
         }
     }
 
-    /// Keeps the order of two accesses.
-    fn keep_order(&mut self, order: MemoryOrder) {
-        let origins = &self.lowered.origins;
-        let find = |operation: usize| origins.iter().position(|&own| own == Some(operation));
-        if let (Some(before), Some(after)) = (find(order.before), find(order.after)) {
-            let dataflow = &mut self.lowered.dataflow;
-            if order.distance == 0 && dataflow.replaces_what_is_loaded(after, before) {
-                return;
+    /// Keeps the orders of accesses.
+    fn keep_orders(&mut self, orders: Vec<MemoryOrder>) {
+        let mut places = HashMap::new();
+        for (place, origin) in self.lowered.origins.iter().enumerate() {
+            if let Some(operation) = *origin {
+                places.entry(operation).or_insert(place);
             }
-            dataflow.order(before, after, order.distance);
+        }
+        let mut known = HashSet::new();
+        for MemoryOrder {
+            before,
+            after,
+            distance,
+        } in orders
+        {
+            let (Some(&before), Some(&after)) = (places.get(&before), places.get(&after)) else {
+                continue;
+            };
+            let dataflow = &mut self.lowered.dataflow;
+            let replaces = distance == 0 && dataflow.replaces_what_is_loaded(after, before);
+            if !replaces && known.insert((before, after, distance)) {
+                dataflow.order(before, after, distance);
+            }
         }
     }
 

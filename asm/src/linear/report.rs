@@ -125,7 +125,7 @@ impl BoundTerm {
             term(ScheduleLimit::Arithmetic, dataflow.arithmetic() as u64),
             term(ScheduleLimit::Memory, dataflow.memory() as u64),
         ];
-        let classes = dataflow.classes();
+        let classes = dataflow.all_classes();
         for class in Class::ALL {
             let busy = machine.cp2.interval[class].0;
             if busy > 1 && classes[class] > 0 {

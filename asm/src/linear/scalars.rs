@@ -117,7 +117,12 @@ impl LoweredBlock {
         let scalars = u64::from(free.addresses)
             | u64::from(free.rounds.steps) << 16
             | u64::from(free.controls) << 32;
-        FreeRegisters::new(free.pairs).with_scalars(scalars)
+        let registers = FreeRegisters::new(free.pairs);
+        // Without scalar values it does not matter which scalars are free: schedules are known again.
+        match self.dataflow.has_scalar_values() {
+            true => registers.with_scalars(scalars),
+            false => registers,
+        }
     }
 }
 

@@ -19,6 +19,9 @@ const SPREAD_EIGHTHS: [u32; 9] = [9, 10, 11, 12, 14, 16, 20, 24, 32];
 /// Failed attempts, each for an interval and a number of copies, after which the search makes [`FEWEST_STARTS`] only:
 /// by then registers are what lacks, and longer intervals mend that, not other starts.
 const PATIENT_ATTEMPTS: u32 = 6;
+/// Starts that find no shorter schedule than one that is known, after which the search ends. With all 40 of them, 321
+/// recipes of transforms and filters take 0.007 % fewer cycles on average, 0.3 % at best.
+const PATIENT_STARTS: usize = 8;
 /// Starts of an attempt when patience is at its end.
 const FEWEST_STARTS: usize = 1;
 /// Operations up to which all numbers of copies are tried for an interval.
@@ -306,11 +309,23 @@ impl<'a> ScheduleSearch<'a> {
         }
         let mut best: Option<PlacementCandidate> = None;
         let mut refusal = IntervalRefusal::Slots;
+        // Starts since the last one that found a shorter schedule.
+        let mut since = 0;
         for &start in numbers {
             let found = starts.place(start).ok_or(IntervalRefusal::Slots);
+            since += 1;
             match found.and_then(|found| self.allocate(found, (interval, Some(unroll)))) {
-                Ok(candidate) => keep_better(&mut best, candidate),
+                Ok(candidate) => {
+                    let shorter = |best: &PlacementCandidate| candidate.length < best.length;
+                    if best.as_ref().is_none_or(shorter) {
+                        since = 0;
+                    }
+                    keep_better(&mut best, candidate);
+                }
                 Err(other) => refusal = worse(refusal, other),
+            }
+            if best.is_some() && since >= PATIENT_STARTS {
+                break;
             }
         }
         (best, refusal)

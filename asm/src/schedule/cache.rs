@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Schedules that were found, and searches that found none.
 ///
-/// It changes nothing but how long assembling takes: a schedule depends on the dataflow, on the machine's latencies and
-/// intervals, and on what it may take, all of which are the key.
+/// It changes nothing but how long assembling takes: a schedule depends on the shape of the dataflow, on the latencies
+/// and intervals of the machine's classes of which it has operations, and on what it may take, all of which are the
+/// key. A schedule that is found may be of another dataflow with the same shape: [`ModuloSchedule::for_body`].
 #[derive(Debug, Default)]
 pub struct ScheduleCache(Mutex<HashMap<[u64; 2], Arc<KeptSchedule>>>);
 
@@ -26,8 +27,8 @@ pub(crate) type KeptSchedule = (
 const MOST: usize = 1024;
 
 impl ScheduleCache {
-    /// Returns the result of a search for a schedule of a dataflow, which is carried out if it is not known. `request`
-    /// is all that the search depends on besides the dataflow and the machine.
+    /// Returns the result of a search for a schedule of a dataflow, or of one with the same shape; it is carried out if
+    /// none is known. `request` is all that the search depends on besides the dataflow and the machine.
     pub(crate) fn find_or_search(
         &self,
         dataflow: &Dataflow,
@@ -35,13 +36,20 @@ impl ScheduleCache {
         request: &impl Hash,
         search: impl FnOnce() -> KeptSchedule,
     ) -> Arc<KeptSchedule> {
+        // Pointers and the loads of their steps are scalar whatever the operations are.
+        let classes = || {
+            let scalar = [Class::Scalar, Class::ScalarLoad];
+            let used = move |class: &Class| scalar.contains(class) || dataflow.uses(*class);
+            Class::ALL.into_iter().filter(used)
+        };
         // Two hashes: 128 bits do not meet by chance.
         let key = [0u8, 1].map(|salt| {
             let mut hasher = DefaultHasher::new();
             salt.hash(&mut hasher);
-            dataflow.hash_into(&mut hasher);
+            dataflow.hash_shape(&mut hasher);
             request.hash(&mut hasher);
-            for class in Class::ALL {
+            for class in classes() {
+                (class as usize).hash(&mut hasher);
                 machine.cp2.latency[class].0.hash(&mut hasher);
                 machine.cp2.interval[class].0.hash(&mut hasher);
             }

@@ -220,6 +220,15 @@ impl Dataflow {
         }
     }
 
+    /// Returns this body, in order if `other` is.
+    pub(super) fn order_as(&self, other: &Self) -> Self {
+        Self {
+            in_order: other.in_order,
+            evenly: other.evenly,
+            ..self.clone()
+        }
+    }
+
     /// Creates a body whose arithmetic is issued in the order given and whose loads and stores are placed
     /// together, for long chains with as many loads and stores as arithmetic.
     pub fn evenly() -> Self {
@@ -293,7 +302,7 @@ impl Dataflow {
             after,
             distance,
         };
-        if before.max(after) < self.ops.len() && !self.orders.contains(&order) {
+        if before.max(after) < self.ops.len() {
             self.orders.push(order);
         }
     }
@@ -326,27 +335,31 @@ impl Dataflow {
         }
     }
 
-    /// Hashes all that a schedule depends on.
-    pub(super) fn hash_into(&self, hasher: &mut impl Hasher) {
+    /// Hashes all that a schedule depends on: which operations read and write what, and their classes.
+    ///
+    /// Names, immediates, offsets, steps in bytes and the numbers of registers that no operation writes only count once
+    /// the schedule is emitted.
+    pub(super) fn hash_shape(&self, hasher: &mut impl Hasher) {
+        let values_only = |op: &Op| op.defs.iter().all(|def| def.value().is_some());
+        let unwritten = self.ops.iter().all(values_only);
+        let shape = |operand: &DataOperand| {
+            let fixed = unwritten && operand.value().is_none();
+            (!fixed).then_some(*operand)
+        };
+        self.ops.len().hash(hasher);
         for op in &self.ops {
-            (
-                op.name,
-                op.class,
-                &op.defs,
-                &op.uses,
-                &op.distances,
-                &op.after,
-            )
-                .hash(hasher);
-            let access = op.access.map(|access| (access.pointer, access.offset));
-            (access, op.phase.to_bits(), op.immediate, op.own_latency).hash(hasher);
-            (op.scalar, op.through).hash(hasher);
+            let uses: Vec<_> = op.uses.iter().map(shape).collect();
+            (op.class, &op.defs, uses, &op.distances, &op.after).hash(hasher);
+            let pointer = op.access.map(|access| access.pointer);
+            (pointer, op.scalar, op.phase.to_bits(), op.own_latency).hash(hasher);
         }
-        (&self.quads, &self.scalars, &self.pointers).hash(hasher);
+        let stays = |&(_, step): &(u8, PointerStep)| step == PointerStep::Bytes(0);
+        let steps = |pointer| (stays(pointer), table(pointer.1).is_some());
+        let steps: Vec<_> = self.pointers.iter().map(steps).collect();
+        (&self.quads, &self.scalars, steps).hash(hasher);
         (self.in_order, self.evenly).hash(hasher);
-        (self.turns, &self.behind).hash(hasher);
-        (&self.orders, &self.outputs, &self.begun).hash(hasher);
-        (self.spare, self.unstalled).hash(hasher);
+        (&self.orders, &self.outputs, &self.begun, &self.behind).hash(hasher);
+        (self.spare, self.unstalled, self.turns).hash(hasher);
     }
 
     /// Returns true if an iteration depends on others in ways that only the check of a placement knows.
@@ -555,6 +568,11 @@ impl Dataflow {
         cycles.max().unwrap_or(0)
     }
 
+    /// Returns true if an operation is of a class.
+    pub(super) fn uses(&self, class: Class) -> bool {
+        self.ops.iter().any(|op| op.class == class)
+    }
+
     /// Counts the operations of the arithmetic slot by class.
     pub fn classes(&self) -> ClassMap<u64> {
         let mut classes = ClassMap::default();
@@ -564,13 +582,24 @@ impl Dataflow {
         classes
     }
 
+    /// Counts the operations of both slots by class, loads of step tables included.
+    pub(crate) fn all_classes(&self) -> ClassMap<u64> {
+        let mut classes = self.classes();
+        let memory = self.ops.iter().filter(|op| op.takes_memory());
+        memory.for_each(|op| classes[op.class] += 1);
+        classes[Class::ScalarLoad] += self.count_tables() as u64;
+        classes
+    }
+
     /// Counts the operations of the memory slot, loads of step tables included.
     pub fn memory(&self) -> usize {
-        let tables = self
-            .pointers
-            .iter()
-            .filter(|(_, step)| table(*step).is_some());
-        self.ops.len() - self.arithmetic() + tables.count()
+        self.ops.len() - self.arithmetic() + self.count_tables()
+    }
+
+    /// Counts the pointers whose steps a table has.
+    fn count_tables(&self) -> usize {
+        let pointers = self.pointers.iter();
+        pointers.filter(|(_, step)| table(*step).is_some()).count()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Least distances in time between the operations of an iteration.
 
-use super::dependence::DependenceGraph;
+use super::dependence::{DependenceGraph, ScheduleEdge};
 use std::sync::Arc;
 
 /// Number of nodes up to which distances over all paths are kept; beyond, only dependences themselves.
@@ -43,6 +43,92 @@ impl NodeLists {
     }
 }
 
+/// The longest paths between all nodes, from each node in a row; [`NO_PATH`] where there is none.
+#[derive(Debug)]
+struct LongestPaths {
+    nodes: usize,
+    lengths: Vec<i64>,
+}
+
+impl LongestPaths {
+    /// Computes the longest paths along edges (R. Floyd, Comm. ACM 1962); none if a circle is too long.
+    fn new(nodes: usize, edges: &[(usize, usize, i64)]) -> Option<Self> {
+        let mut lengths = vec![NO_PATH; nodes * nodes];
+        for &(from, to, length) in edges {
+            let own = &mut lengths[from * nodes + to];
+            *own = length.max(*own);
+        }
+        let mut onwards = vec![NO_PATH; nodes];
+        for by in 0..nodes {
+            onwards.copy_from_slice(&lengths[by * nodes..(by + 1) * nodes]);
+            // Around a circle that is too long, paths would grow without end.
+            if onwards[by] > 0 {
+                return None;
+            }
+            for row in lengths.chunks_exact_mut(nodes) {
+                lengthen_paths(row, row[by], &onwards);
+            }
+        }
+        Some(Self { nodes, lengths })
+    }
+
+    /// Computes the longest paths with further edges, of which neighbours with one end are taken together; none if a
+    /// circle is too long.
+    fn extend(&self, edges: &[(usize, usize, i64)]) -> Option<Self> {
+        let nodes = self.nodes;
+        let mut lengths = self.lengths.clone();
+        let mut onwards = vec![NO_PATH; nodes];
+        let mut arriving = vec![NO_PATH; nodes];
+        for edges in edges.chunk_by(|one, next| one.1 == next.1) {
+            let to = edges[0].1;
+            onwards.copy_from_slice(&lengths[to * nodes..(to + 1) * nodes]);
+            onwards[to] = 0;
+            // All paths that end with one of the edges.
+            arriving.fill(NO_PATH);
+            for &(from, _, length) in edges {
+                for (node, (own, row)) in
+                    (arriving.iter_mut().zip(lengths.chunks_exact(nodes))).enumerate()
+                {
+                    let there = if node == from {
+                        row[from].max(0)
+                    } else {
+                        row[from]
+                    };
+                    if there != NO_PATH {
+                        *own = (there + length).max(*own);
+                    }
+                }
+            }
+            if arriving[to] > 0 {
+                return None;
+            }
+            for (row, &first) in lengths.chunks_exact_mut(nodes).zip(&arriving) {
+                if first > row[to] {
+                    lengthen_paths(row, first, &onwards);
+                }
+            }
+        }
+        Some(Self { nodes, lengths })
+    }
+
+    /// Returns the longest paths from a node to all nodes.
+    fn rows(&self) -> impl Iterator<Item = (usize, &[i64])> {
+        self.lengths.chunks_exact(self.nodes.max(1)).enumerate()
+    }
+}
+
+/// Lengthens the paths of a row to those that go to a node first, and onwards from there.
+fn lengthen_paths(row: &mut [i64], first: i64, onwards: &[i64]) {
+    if first == NO_PATH {
+        return;
+    }
+    for (own, &rest) in row.iter_mut().zip(onwards) {
+        if rest != NO_PATH {
+            *own = (first + rest).max(*own);
+        }
+    }
+}
+
 /// The least distances between nodes: `at[to] - at[from] >= length`.
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
@@ -53,63 +139,70 @@ pub(super) struct Distances {
     pub(super) depth: Vec<i64>,
     /// The longest path that begins at each node.
     pub(super) height: Vec<i64>,
+    /// What the lists were made from, where paths are closed.
+    paths: Option<Arc<LongestPaths>>,
+}
+
+/// Lists the edges of dependences with their lengths for an interval.
+fn list_lengths(edges: &[ScheduleEdge], interval: i64) -> Vec<(usize, usize, i64)> {
+    let lengths = edges.iter().map(|edge| {
+        let length = edge
+            .latency
+            .saturating_sub(edge.distance.saturating_mul(interval));
+        (edge.from, edge.to, length.max(NO_PATH + 1))
+    });
+    lengths.collect()
 }
 
 impl Distances {
     /// Computes the distances for an interval; none if a dependence comes back too soon for it.
     pub(super) fn new(graph: &DependenceGraph, interval: u32) -> Option<Self> {
         let (nodes, interval) = (graph.nodes.len(), i64::from(interval));
-        let lengths = graph.edges.iter().map(|edge| {
-            let length = edge
-                .latency
-                .saturating_sub(edge.distance.saturating_mul(interval));
-            (edge.from, edge.to, length.max(NO_PATH + 1))
-        });
-        let lengths: Vec<(usize, usize, i64)> = lengths.collect();
+        let lengths = list_lengths(&graph.edges, interval);
         if nodes <= CLOSED_NODES {
-            Self::close(nodes, &lengths, interval)
+            let paths = LongestPaths::new(nodes, &lengths)?;
+            Some(Self::close(paths, interval))
         } else {
             Self::keep(nodes, &lengths, interval)
         }
     }
 
-    /// Computes the longest paths between all nodes (R. Floyd, Comm. ACM 1962).
-    fn close(nodes: usize, lengths: &[(usize, usize, i64)], interval: i64) -> Option<Self> {
-        let mut path = vec![NO_PATH; nodes * nodes];
-        for &(from, to, length) in lengths {
-            let own = &mut path[from * nodes + to];
-            *own = length.max(*own);
+    /// Computes the distances of a graph to which edges have been added, those from number `known` on.
+    pub(super) fn extend(&self, graph: &DependenceGraph, known: usize) -> Option<Self> {
+        let nodes = graph.nodes.len();
+        match &self.paths {
+            Some(paths) => {
+                let added = list_lengths(&graph.edges[known..], self.interval);
+                Some(Self::close(paths.extend(&added)?, self.interval))
+            }
+            None => Self::keep(
+                nodes,
+                &list_lengths(&graph.edges, self.interval),
+                self.interval,
+            ),
         }
-        for by in 0..nodes {
-            let onwards = path[by * nodes..(by + 1) * nodes].to_vec();
-            for row in path.chunks_exact_mut(nodes) {
-                let first = row[by];
-                if first == NO_PATH {
-                    continue;
-                }
-                for (own, &rest) in row.iter_mut().zip(&onwards) {
-                    if rest != NO_PATH {
-                        *own = (first + rest).max(*own);
-                    }
+    }
+
+    /// Lists the longest paths of all nodes.
+    fn close(paths: LongestPaths, interval: i64) -> Self {
+        let nodes = paths.nodes;
+        let (mut depth, mut height) = (vec![0; nodes], vec![0; nodes]);
+        let mut all = Vec::with_capacity(nodes * nodes);
+        for (from, row) in paths.rows() {
+            for (to, &length) in row.iter().enumerate() {
+                if from != to && length != NO_PATH {
+                    all.push((from, to, length));
+                    depth[to] = length.max(depth[to]);
+                    height[from] = length.max(height[from]);
                 }
             }
-            // Around a circle that is too long, paths would grow without end.
-            if path.iter().step_by(nodes + 1).any(|&length| length > 0) {
-                return None;
-            }
         }
-        let rows = path.chunks_exact(nodes.max(1)).enumerate();
-        let paths = rows.flat_map(|(from, row)| {
-            let row = row.iter().enumerate();
-            let there = row.filter(move |&(to, &length)| from != to && length != NO_PATH);
-            there.map(move |(to, &length)| (from, to, length))
-        });
-        let mut found = Self::from_paths(nodes, interval, paths.clone());
-        for (from, to, length) in paths {
-            found.depth[to] = found.depth[to].max(length);
-            found.height[from] = found.height[from].max(length);
+        Self {
+            depth,
+            height,
+            paths: Some(Arc::new(paths)),
+            ..Self::from_paths(nodes, interval, all.into_iter())
         }
-        Some(found)
     }
 
     /// Keeps the dependences themselves, and computes the longest paths that begin and end at each node.
@@ -162,6 +255,7 @@ impl Distances {
             behind: Arc::new(NodeLists::new(nodes, behind)),
             depth: vec![0; nodes],
             height: vec![0; nodes],
+            paths: None,
         }
     }
 
@@ -183,6 +277,7 @@ impl Distances {
             behind: self.before.clone(),
             depth: self.height.clone(),
             height: self.depth.clone(),
+            paths: None,
         }
     }
 

@@ -17,6 +17,25 @@ pub struct LoopText {
     pub cycles: u64,
 }
 
+/// The times of the parts of a loop, in cycles from its first operation on.
+#[derive(Clone, Debug)]
+struct LoopTimes {
+    /// End of the words before the first arithmetic operation, which may come later.
+    head: u64,
+    /// End of the words before the hardware loop.
+    before: u64,
+    /// One turn of the hardware loop.
+    turn: Range<u64>,
+    /// Begin of the words behind the hardware loop.
+    behind: u64,
+    /// Begin of the words behind the last arithmetic operation, which may come earlier.
+    tail: u64,
+    /// End of all.
+    total: u64,
+    /// Cycles in which the hardware loop is set up.
+    setup: u64,
+}
+
 /// A line of a scheduled loop.
 #[derive(Clone, Debug)]
 pub enum LoopLine {
@@ -319,18 +338,28 @@ impl ModuloSchedule {
         self.lay_out(outside + self.overlap().1, Some(looped))
     }
 
-    /// Writes a loop, in which some intervals are turns of a hardware loop.
-    fn lay_out(&self, iterations: u64, hardware: Option<(u64, LoopTurns)>) -> LoopText {
+    /// Counts the cycles of [`emit`](Self::emit), for which no operation is written.
+    pub(super) fn count_cycles(&self, iterations: u64) -> u64 {
+        let turns = self.count_turns(iterations).min(MAX_LOOP_COUNT);
+        let times = self.lay_out_times(iterations, (turns > 1).then_some(turns));
+        let slots = self.slots();
+        let ends = [0..times.head, times.tail..times.total];
+        let saved = ends.map(|ends| self.move_towards_arithmetic(&slots, ends, iterations).1);
+        times.total + times.setup - saved[0] - saved[1]
+    }
+
+    /// Returns the times of a loop, in which some intervals are so many turns of a hardware loop.
+    fn lay_out_times(&self, iterations: u64, turns: Option<u64>) -> LoopTimes {
         let interval = u64::from(self.interval);
         let end = u64::from(self.length());
         let (stages, unroll) = self.overlap();
         let fill = (stages - 1) * interval;
-        let fill = match &hardware {
+        let fill = match turns {
             Some(_) if self.body.unstalled => fill - self.count_early(fill),
             _ => fill,
         };
         let once = unroll * interval;
-        let looped = hardware.as_ref().map_or(0, |(turns, _)| turns * once);
+        let looped = turns.map_or(0, |turns| turns * once);
         // No words follow the last operation of the last iteration, except the rest of the hardware loop's
         // last turn: an iteration may be shorter than an interval where a unit takes an operation only every
         // few cycles.
@@ -340,8 +369,6 @@ impl ModuloSchedule {
         } else {
             (total, total)
         };
-        let slots = self.slots();
-        let words = |times: Range<u64>| self.words(&slots, times, iterations);
         let arithmetic = self.body.ops.iter().zip(&self.cycles);
         let arithmetic = arithmetic.filter(|(op, _)| !op.takes_memory());
         let first = arithmetic.clone().map(|(_, &at)| u64::from(at)).min();
@@ -351,21 +378,37 @@ impl ModuloSchedule {
             head = first.min(before);
             tail = (last + 1 + total - end).max(behind);
         }
-        let (mut lines, early) = self.towards_arithmetic(&slots, 0..head, iterations);
-        lines.extend(words(head..before.min(tail)));
-        let mut setup = 0;
+        LoopTimes {
+            head,
+            before,
+            turn: fill..fill + once,
+            behind,
+            tail,
+            total,
+            setup: turns.map_or(0, |_| 1 + u64::from(self.loop_setup)),
+        }
+    }
+
+    /// Writes a loop, in which some intervals are turns of a hardware loop.
+    fn lay_out(&self, iterations: u64, hardware: Option<(u64, LoopTurns)>) -> LoopText {
+        let turns = hardware.as_ref().map(|&(turns, _)| turns);
+        let times = self.lay_out_times(iterations, turns);
+        let slots = self.slots();
+        let words = |times: Range<u64>| self.words(&slots, times, iterations);
+        let (mut lines, early) = self.towards_arithmetic(&slots, 0..times.head, iterations);
+        lines.extend(words(times.head..times.before.min(times.tail)));
         if let Some((_, turns)) = hardware {
             lines.push(LoopLine::Begin(turns));
-            lines.extend(words(fill..fill + once));
+            lines.extend(words(times.turn));
             lines.push(LoopLine::End);
-            lines.extend(words(behind..tail));
-            setup = 1 + u64::from(self.loop_setup);
+            lines.extend(words(times.behind..times.tail));
         }
-        let (stores, late) = self.towards_arithmetic(&slots, tail..total, iterations);
+        let ends = times.tail..times.total;
+        let (stores, late) = self.towards_arithmetic(&slots, ends, iterations);
         lines.extend(stores);
         LoopText {
             lines,
-            cycles: total + setup - early - late,
+            cycles: times.total + times.setup - early - late,
         }
     }
 
@@ -393,20 +436,21 @@ impl ModuloSchedule {
             .unwrap_or_default()
     }
 
-    /// Writes the words before the first arithmetic operation as late as possible, or those behind the last
-    /// as early as possible.
+    /// Moves the words before the first arithmetic operation as late as possible, or those behind the last as early as
+    /// possible.
     ///
-    /// Returns the words and the number of cycles that this saves.
-    fn towards_arithmetic(
+    /// Returns the number of each word, counted from the arithmetic on, with its time, and the number of cycles that
+    /// this saves.
+    fn move_towards_arithmetic(
         &self,
         slots: &[Vec<usize>],
         times: Range<u64>,
         iterations: u64,
-    ) -> (Vec<LoopLine>, u64) {
+    ) -> (Vec<(u64, u64)>, u64) {
         let interval = u64::from(self.interval);
         let loads = times.start == 0;
         // Each word with its distance from the arithmetic and its slack, the nearest first.
-        let mut words: Vec<(u64, u64, LoopLine)> = times
+        let mut words: Vec<(u64, u64, u64)> = times
             .clone()
             .filter_map(|t| {
                 let slot = &slots[(t % interval) as usize];
@@ -420,21 +464,40 @@ impl ModuloSchedule {
                 } else {
                     t - times.start + 1
                 };
-                Some((apart, slack, self.word(slot, t, iterations)))
+                Some((apart, slack, t))
             })
             .collect();
         if loads {
             words.reverse();
         }
+        let mut taken = 0;
+        let numbered = words.into_iter().map(|(apart, slack, time)| {
+            let wanted = apart.saturating_sub(slack).max(1);
+            let number = wanted.max(taken + 1) - 1;
+            taken = number + 1;
+            (number, time)
+        });
+        let numbered = numbered.collect();
+        (numbered, (times.end - times.start).saturating_sub(taken))
+    }
+
+    /// Writes the words of [`move_towards_arithmetic`](Self::move_towards_arithmetic).
+    ///
+    /// Returns them and the number of cycles that this saves.
+    fn towards_arithmetic(
+        &self,
+        slots: &[Vec<usize>],
+        times: Range<u64>,
+        iterations: u64,
+    ) -> (Vec<LoopLine>, u64) {
+        let loads = times.start == 0;
+        let (words, saved) = self.move_towards_arithmetic(slots, times, iterations);
         let mut lines: Vec<LoopLine> = Vec::new();
-        for (apart, slack, word) in words {
-            let wanted = apart.saturating_sub(slack).max(1) as usize;
-            while lines.len() + 1 < wanted {
-                lines.push(LoopLine::Word(LoopWord::default()));
-            }
-            lines.push(word);
+        for (number, time) in words {
+            let slot = &slots[(time % u64::from(self.interval)) as usize];
+            lines.resize(number as usize, LoopLine::Word(LoopWord::default()));
+            lines.push(self.word(slot, time, iterations));
         }
-        let saved = (times.end - times.start).saturating_sub(lines.len() as u64);
         if loads {
             lines.reverse();
         }

@@ -51,7 +51,7 @@ impl Attempt<'_> {
                 earliest = earliest.max(self.at[source]? + self.latency(source) + lag);
             }
             let times = PlacementTimes::forwards(earliest, earliest + self.interval - 1);
-            self.at[op] = Some(self.place_arithmetic_within(op, times)?);
+            self.at[op] = Some(self.place_within(op, times)?);
         }
         Some(())
     }
@@ -76,7 +76,7 @@ impl Attempt<'_> {
                 from = from.max(self.at[source]? + self.latency(source));
             }
             let times = PlacementTimes::forwards(from, from + self.interval - 1);
-            self.at[op] = Some(self.place_arithmetic_within(op, times)?);
+            self.at[op] = Some(self.place_within(op, times)?);
         }
         Some(())
     }
@@ -119,7 +119,7 @@ impl Attempt<'_> {
                 bound = last - self.interval + 1;
             }
             let earliest = bound.max(latest - self.interval + 1);
-            let t = self.place_memory(PlacementTimes::backwards(earliest, latest))?;
+            let t = self.place_within(op, PlacementTimes::backwards(earliest, latest))?;
             let (first, last) = ends[pointer].unwrap_or((t, t));
             ends[pointer] = Some((first.min(t), last.max(t)));
             self.at[op] = Some(t);
@@ -186,11 +186,11 @@ impl Attempt<'_> {
                     time.min(most)
                 };
                 let earliest = least.max(latest.saturating_sub(self.interval - 1));
-                self.place_memory(PlacementTimes::backwards(earliest, latest))?
+                self.place_within(op, PlacementTimes::backwards(earliest, latest))?
             } else {
                 let earliest = least.max(time.saturating_sub(lag)).max(begin[pointer]);
                 let latest = most.min(earliest.saturating_add(self.interval - 1));
-                self.place_memory(PlacementTimes::forwards(earliest, latest))?
+                self.place_within(op, PlacementTimes::forwards(earliest, latest))?
             };
             let (first, last) = ends[pointer].unwrap_or((t, t));
             ends[pointer] = Some((first.min(t), last.max(t)));
@@ -224,7 +224,7 @@ impl Attempt<'_> {
         for op in order {
             let earliest = ready[op].max(latest[ops[op].access?.pointer] - reach);
             let times = PlacementTimes::forwards(earliest, earliest + self.interval - 1);
-            self.at[op] = Some(self.place_memory(times)?);
+            self.at[op] = Some(self.place_within(op, times)?);
         }
         Some(())
     }

@@ -6,6 +6,7 @@
 
 use super::dependence::ScheduleNode;
 use super::distances::Distances;
+use super::placement::{PlacementTimes, look_at_unit};
 use cp2_machine::ClassMap;
 use std::collections::BinaryHeap;
 
@@ -47,7 +48,16 @@ impl Reservations {
     pub(super) fn in_way(&self, node: &ScheduleNode, time: i64) -> impl Iterator<Item = usize> {
         let unit = &self.units[node.class];
         let busy = if node.busy > 1 { node.busy } else { 0 };
-        let held = (time..time + busy).filter_map(|t| unit[self.place(t)]);
+        // Divided once: this is asked of every cycle of a window.
+        let first = self.place(time);
+        let held = (first..first + busy as usize).filter_map(|place| {
+            let cycles = unit.len();
+            unit[if place < cycles {
+                place
+            } else {
+                place % cycles
+            }]
+        });
         self.in_slot(node, time).into_iter().chain(held)
     }
 
@@ -58,6 +68,20 @@ impl Reservations {
             return other.is_none_or(|other| aside.contains(&other));
         }
         node.busy <= self.interval && self.in_way(node, time).all(|other| aside.contains(&other))
+    }
+
+    /// Returns the first of some times at which nothing is in the way of a node.
+    fn find_free(&self, node: &ScheduleNode, times: PlacementTimes) -> Option<i64> {
+        if node.busy > self.interval {
+            return None;
+        }
+        let slot = &self.slots[usize::from(node.memory)];
+        let unit = &self.units[node.class];
+        let shape = (node.busy as usize, times.go_back());
+        times.find(self.interval, |place| match slot[place] {
+            Some(_) => 1,
+            None => look_at_unit(unit, place, shape, Option::is_none),
+        })
     }
 
     /// Makes a node take a time, or give it back.
@@ -99,16 +123,17 @@ pub(super) fn place_iteratively(
         left = left.checked_sub(1)?;
         let own = &nodes[node];
         let (bound, latest) = distances.window(node, &at);
-        let free = |t: &i64| reservations.is_free(own, *t, [node; 2]);
         let (from, found) = match (bound, latest) {
             (_, Some(latest)) if strategy.close[node] => {
                 let from = bound.unwrap_or(i64::MIN).max(latest - interval + 1);
-                (from, (from..=latest).rev().find(free))
+                let times = PlacementTimes::backwards(from, latest);
+                (from, reservations.find_free(own, times))
             }
             _ => {
                 let from = bound.unwrap_or(i64::MIN).max(strategy.earliest[node]);
                 let to = latest.unwrap_or(i64::MAX).min(from + interval - 1);
-                (from, (from..=to).find(free))
+                let times = PlacementTimes::forwards(from, to);
+                (from, reservations.find_free(own, times))
             }
         };
         let time = found.unwrap_or_else(|| {
@@ -119,16 +144,14 @@ pub(super) fn place_iteratively(
             return None;
         }
         let mut ejected: Vec<usize> = reservations.in_way(own, time).collect();
-        let early = distances.behind(node).iter();
-        ejected.extend(early.filter_map(|&(other, length)| {
-            at[other].filter(|&placed| placed < time + length)?;
-            Some(other)
-        }));
-        let late = distances.before(node).iter();
-        ejected.extend(late.filter_map(|&(other, length)| {
-            at[other].filter(|&placed| placed + length > time)?;
-            Some(other)
-        }));
+        // The bound holds: what is too near lies behind, and only where the window is left.
+        if latest.is_some_and(|latest| time > latest) {
+            let early = distances.behind(node).iter();
+            ejected.extend(early.filter_map(|&(other, length)| {
+                at[other].filter(|&placed| placed < time + length)?;
+                Some(other)
+            }));
+        }
         for other in ejected {
             if let Some(placed) = at[other].take() {
                 reservations.set(&nodes[other], placed, None);

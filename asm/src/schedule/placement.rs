@@ -26,6 +26,20 @@ pub struct ModuloSchedule {
 }
 
 impl ModuloSchedule {
+    /// Returns this schedule for another body of the same shape, see [`Dataflow::hash_shape`].
+    pub(crate) fn for_body(&self, body: &Dataflow) -> Self {
+        Self {
+            body: body.order_as(&self.body),
+            interval: self.interval,
+            cycles: self.cycles.clone(),
+            steps: self.steps.clone(),
+            last: self.last.clone(),
+            registers: self.registers.clone(),
+            slack: self.slack.clone(),
+            loop_setup: self.loop_setup,
+        }
+    }
+
     /// Returns the cycles from an iteration to the next.
     #[must_use]
     pub const fn interval(&self) -> u32 {
@@ -206,10 +220,17 @@ impl PlacementTimes {
         }
     }
 
-    /// Returns the first time whose cycle of the interval is free.
-    fn find(self, interval: i64, is_free: impl Fn(usize) -> bool) -> Option<i64> {
+    /// Returns true if the latest time comes first.
+    pub(super) fn go_back(self) -> bool {
+        self.backwards
+    }
+
+    /// Returns the first time whose cycle of the interval is free. `look` returns 0 for a cycle that is, or else by how
+    /// many cycles the next one that may be lies further on.
+    pub(super) fn find(self, interval: i64, look: impl Fn(usize) -> usize) -> Option<i64> {
         // After an interval the cycles repeat.
         let count = self.last.saturating_sub(self.first).saturating_add(1);
+        let (count, cycles) = (count.min(interval), interval as usize);
         let begin = if self.backwards {
             self.last
         } else {
@@ -217,18 +238,90 @@ impl PlacementTimes {
         };
         // Divided once: this is the innermost loop of a search.
         let mut place = begin.rem_euclid(interval) as usize;
-        for after in 0..count.min(interval) {
-            if is_free(place) {
+        let mut after = 0;
+        while after < count {
+            let further = look(place).min(cycles);
+            if further == 0 {
                 let apart = if self.backwards { -after } else { after };
                 return Some(begin + apart);
             }
+            after += further as i64;
             place = match self.backwards {
-                true => place.checked_sub(1).unwrap_or(interval as usize - 1),
-                false if place + 1 == interval as usize => 0,
-                false => place + 1,
+                true if place < further => place + cycles - further,
+                true => place - further,
+                false if place + further >= cycles => place + further - cycles,
+                false => place + further,
             };
         }
         None
+    }
+}
+
+/// Returns by how many cycles the next one at which a unit may be free for `busy` cycles lies behind a cycle, or before
+/// it where `backwards` is true; 0 if the unit is free.
+pub(super) fn look_at_unit<T>(
+    unit: &[T],
+    place: usize,
+    (busy, backwards): (usize, bool),
+    is_free: impl Fn(&T) -> bool,
+) -> usize {
+    let cycles = unit.len();
+    let busy = busy.min(cycles);
+    let taken = |after: &usize| {
+        let at = place + after;
+        !is_free(&unit[if at < cycles { at } else { at - cycles }])
+    };
+    // What begins closer meets the same cycle in which the unit is taken.
+    match backwards {
+        true => (0..busy).find(taken).map_or(0, |after| busy - after),
+        false => (0..busy).rev().find(taken).map_or(0, |after| after + 1),
+    }
+}
+
+/// The cycles of an interval in which a slot is free, as bits.
+#[derive(Clone, Debug)]
+struct FreeCycles {
+    cycles: usize,
+    bits: Vec<u64>,
+}
+
+impl FreeCycles {
+    fn new(cycles: usize) -> Self {
+        let mut bits = vec![u64::MAX; cycles.div_ceil(64)];
+        if let (Some(last), rest @ 1..) = (bits.last_mut(), cycles % 64) {
+            *last >>= 64 - rest;
+        }
+        Self { cycles, bits }
+    }
+
+    fn take(&mut self, place: usize) {
+        self.bits[place / 64] &= !(1 << (place % 64));
+    }
+
+    /// Returns by how many cycles the next free one lies behind a cycle, or before it where `backwards` is true, or
+    /// else the end of the interval; 0 if the cycle is free.
+    fn look(&self, place: usize, backwards: bool) -> usize {
+        let (word, bit) = (place / 64, place % 64);
+        match backwards {
+            false => {
+                let own = self.bits[word] >> bit;
+                if own != 0 {
+                    return own.trailing_zeros() as usize;
+                }
+                let mut words = (word + 1..self.bits.len()).filter(|&word| self.bits[word] != 0);
+                let at = |word: usize| word * 64 + self.bits[word].trailing_zeros() as usize;
+                words.next().map_or(self.cycles, at) - place
+            }
+            true => {
+                let own = self.bits[word] << (63 - bit);
+                if own != 0 {
+                    return own.leading_zeros() as usize;
+                }
+                let mut words = (0..word).rev().filter(|&word| self.bits[word] != 0);
+                let after = |word: usize| word * 64 + 64 - self.bits[word].leading_zeros() as usize;
+                place + 1 - words.next().map_or(0, after)
+            }
+        }
     }
 }
 
@@ -238,10 +331,10 @@ pub(super) struct Attempt<'a> {
     pub(super) body: &'a Dataflow,
     machine: &'a Machine,
     pub(super) interval: i64,
-    /// For each cycle of the interval true if its arithmetic slot is free.
-    arithmetic: Vec<bool>,
-    /// For each cycle of the interval true if its memory slot is free.
-    memory: Vec<bool>,
+    /// The cycles in which the arithmetic slot is free.
+    arithmetic: FreeCycles,
+    /// The cycles in which the memory slot is free.
+    memory: FreeCycles,
     /// For each class whose unit does not take an operation every cycle: the cycles of the interval in which
     /// the unit is free.
     units: ClassMap<Vec<bool>>,
@@ -259,8 +352,8 @@ impl<'a> Attempt<'a> {
             body,
             machine,
             interval: i64::from(interval),
-            arithmetic: free.clone(),
-            memory: free.clone(),
+            arithmetic: FreeCycles::new(interval as usize),
+            memory: FreeCycles::new(interval as usize),
             units: ClassMap::from_fn(|class| {
                 let busy = machine.cp2.interval[class].0 > 1;
                 if busy { free.clone() } else { Vec::new() }
@@ -274,33 +367,33 @@ impl<'a> Attempt<'a> {
         self.body.ops[op].latency(self.machine)
     }
 
-    /// Places an arithmetic operation at the first of some times at which its slot and its unit are free.
-    pub(super) fn place_arithmetic_within(
-        &mut self,
-        op: usize,
-        times: PlacementTimes,
-    ) -> Option<i64> {
-        let (n, class) = (self.interval as usize, self.body.ops[op].class);
+    /// Takes the slot and the unit of an operation at the first of some times at which both are free.
+    pub(super) fn place_within(&mut self, op: usize, times: PlacementTimes) -> Option<i64> {
+        let op = &self.body.ops[op];
+        self.take_slot((op.takes_memory(), op.class), times)
+    }
+
+    /// Takes a slot, that of memory or that of arithmetic, and the unit of a class at the first of some times at which
+    /// both are free.
+    fn take_slot(&mut self, (memory, class): (bool, Class), times: PlacementTimes) -> Option<i64> {
+        let n = self.interval as usize;
         let busy = usize::try_from(self.machine.cp2.interval[class].0).ok()?;
-        let (slots, unit) = (&self.arithmetic, &self.units[class]);
-        let takes = |place: usize| {
-            // A cycle of the interval is looked at once.
-            unit.is_empty() || (0..busy.min(n)).all(|after| unit[(place + after) % n])
+        let slots = match memory {
+            true => &mut self.memory,
+            false => &mut self.arithmetic,
         };
-        let t = times.find(self.interval, |place| slots[place] && takes(place))?;
-        let place = t.rem_euclid(self.interval) as usize;
-        self.arithmetic[place] = false;
         let unit = &mut self.units[class];
+        let backwards = times.go_back();
+        let look = |place: usize| match slots.look(place, backwards) {
+            0 => look_at_unit(unit, place, (busy, backwards), |free| *free),
+            further => further,
+        };
+        let t = times.find(self.interval, look)?;
+        let place = t.rem_euclid(self.interval) as usize;
+        slots.take(place);
         if !unit.is_empty() {
             (0..busy.min(n)).for_each(|after| unit[(place + after) % n] = false);
         }
-        Some(t)
-    }
-
-    /// Takes the memory slot at the first of some times at which it is free.
-    pub(super) fn place_memory(&mut self, times: PlacementTimes) -> Option<i64> {
-        let t = times.find(self.interval, |place| self.memory[place])?;
-        self.memory[t.rem_euclid(self.interval) as usize] = false;
         Some(t)
     }
 
@@ -439,7 +532,7 @@ impl<'a> Attempt<'a> {
                     let user = self.at[op]?;
                     let first = (user - self.interval).saturating_add(1);
                     let times = PlacementTimes::backwards(first, user - latency);
-                    Some(self.place_memory(times)?)
+                    Some(self.take_slot((true, Class::ScalarLoad), times)?)
                 }
             });
         }

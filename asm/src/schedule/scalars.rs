@@ -23,6 +23,11 @@ impl Dataflow {
         self.scalars.get(value).is_some_and(Option::is_some)
     }
 
+    /// Returns true if some values are scalars.
+    pub(crate) fn has_scalar_values(&self) -> bool {
+        self.scalars.iter().any(Option::is_some)
+    }
+
     /// Returns true if some operations are of scalars.
     pub(super) fn has_scalars(&self) -> bool {
         self.ops.iter().any(|op| op.scalar)

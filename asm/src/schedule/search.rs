@@ -79,8 +79,14 @@ impl Dataflow {
 
     /// Returns the least interval that slots and units have room for.
     pub(crate) fn least_interval(&self, machine: &Machine) -> u32 {
-        let slots = self.arithmetic().max(self.memory()).max(1);
-        (slots.max(self.busiest_unit(machine)) + self.spare) as u32
+        let slots = self.arithmetic().max(self.memory()).max(1) as u64;
+        let classes = self.all_classes();
+        let units = classes.iter().map(|(class, &count)| {
+            let busy = machine.cp2.interval[class].0;
+            count.saturating_mul(busy)
+        });
+        let least = units.fold(slots, u64::max);
+        u32::try_from(least.saturating_add(self.spare as u64)).unwrap_or(u32::MAX)
     }
 
     /// Returns the schedule of the first interval that has one, or with `turns` the one of the fewest cycles
@@ -111,7 +117,7 @@ impl Dataflow {
                 let Some(turns) = self.turns else {
                     return Ok(schedule);
                 };
-                let cycles = schedule.emit(turns).cycles;
+                let cycles = schedule.count_cycles(turns);
                 if best.as_ref().is_none_or(|(least, _)| cycles < *least) {
                     best = Some((cycles, schedule));
                 }

@@ -69,17 +69,12 @@ impl<'a> Starts<'a> {
         let sections = self.graph.values.iter().filter(|value| !value.scalar);
         let held = sections.map(|value| {
             let least = |&writer: &usize| {
-                let read = self
-                    .ahead
-                    .behind(writer)
-                    .iter()
-                    .flat_map(|&(node, length)| {
-                        let own = value
-                            .readers
-                            .iter()
-                            .filter(move |&&(reader, _)| reader == node);
-                        own.map(move |&(_, distance)| length + distance * interval)
-                    });
+                // The nodes behind another one stand in their order.
+                let behind = self.ahead.behind(writer);
+                let read = value.readers.iter().filter_map(|&(reader, distance)| {
+                    let place = behind.binary_search_by_key(&reader, |&(node, _)| node);
+                    Some(behind[place.ok()?].1 + distance * interval)
+                });
                 read.max()
                     .unwrap_or(0)
                     .max(self.graph.nodes[writer].latency)
@@ -101,7 +96,7 @@ impl<'a> Starts<'a> {
         if self.graph.steps.iter().any(Option::is_some) {
             let mut graph = self.graph.clone();
             last = self.choose_last(&mut graph, &self.ahead, start, &mut random);
-            let distances = Distances::new(&graph, interval)?;
+            let distances = self.ahead.extend(&graph, self.graph.edges.len())?;
             own = Some((graph, distances));
         }
         let (graph, distances) = match &own {

@@ -59,10 +59,7 @@ impl Attempt<'_> {
                 true => PlacementTimes::backwards(first, last),
                 false => PlacementTimes::forwards(first, last),
             };
-            let t = match access {
-                None => self.place_arithmetic_within(op, times),
-                Some(_) => self.place_memory(times),
-            }?;
+            let t = self.place_within(op, times)?;
             self.at[op] = Some(t);
             if let Some(p) = pointer {
                 let (earliest, latest) = ends[p].unwrap_or((t, t));

@@ -39,6 +39,7 @@ fn the_interval_is_the_least_and_no_word_waits() {
         assert_eq!(schedule.interval, 2);
         for iterations in [1, 2, 3, 4, 5, 100, 101, 102, 103] {
             let made = schedule.emit(iterations);
+            assert_eq!(schedule.count_cycles(iterations), made.cycles);
             let text = format!(
                 ".program\n movi a0, 0\n movi a1, 4096\n lif r63, 1.0\n{} stop\n",
                 made.text()

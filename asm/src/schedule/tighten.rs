@@ -97,6 +97,8 @@ pub(super) struct Tightening<'a> {
     length_weight: i64,
     /// Lifetimes of the values of the node that is being moved.
     open: Vec<OpenLifetime>,
+    /// Slots that the node that is being moved may exchange.
+    slots: Vec<i64>,
     /// For every value the last node that was looked at and reads or writes it.
     marked_values: Vec<usize>,
     /// For every node what the last one that was looked at and has a dependence with it asks of it.
@@ -147,6 +149,7 @@ impl<'a> Tightening<'a> {
             ends: (0, 0),
             length_weight,
             open: Vec::new(),
+            slots: Vec::new(),
             marked_values: vec![usize::MAX; graph.values.len()],
             ties: vec![NO_TIE; graph.nodes.len()],
             windows: vec![None; graph.nodes.len()],
@@ -321,15 +324,10 @@ impl<'a> Tightening<'a> {
             };
             *distance = Some(length);
         }
-        // Cycles by which the window's first time with the slot at hand comes behind its begin: one more each slot.
-        let mut behind = (here - first).rem_euclid(self.interval);
-        for slot in 0..if own.busy == 1 { self.interval } else { 0 } {
-            let (time, offset) = (here + slot, behind);
-            behind = if behind + 1 == self.interval {
-                0
-            } else {
-                behind + 1
-            };
+        let mut slots = std::mem::take(&mut self.slots);
+        self.list_slots(node, (first, last), &mut slots);
+        for &slot in &slots {
+            let time = here + slot;
             let other = self.reservations.in_slot(&own, time);
             let Some(other) = other.filter(|&other| other != node) else {
                 continue;
@@ -339,7 +337,8 @@ impl<'a> Tightening<'a> {
             }
             // Only a node that depends on the other one has another window without it.
             let tie = Some(self.ties[other]).filter(|tie| tie.node == node);
-            if tie.is_none() && offset > last - first {
+            let within = slot <= last - here || slot >= self.interval - (here - first);
+            if tie.is_none() && !within {
                 continue;
             }
             let mut values = self.values[other].iter();
@@ -379,7 +378,7 @@ impl<'a> Tightening<'a> {
                 });
             }
         }
-        self.open = open;
+        (self.open, self.slots) = (open, slots);
         let Some(Move { time, swapped, .. }) = best else {
             return false;
         };
@@ -393,6 +392,28 @@ impl<'a> Tightening<'a> {
         self.reservations.set(&own, time, Some(node));
         self.set_time(node, time);
         true
+    }
+
+    /// Lists the slots of the interval in which a node may find another one to change places with, as cycles after its
+    /// own: those of its window, and those of the nodes that it depends on or that depend on it.
+    fn list_slots(&self, node: usize, (first, last): (i64, i64), found: &mut Vec<i64>) {
+        found.clear();
+        if self.graph.nodes[node].busy > 1 {
+            return;
+        }
+        let (here, interval) = (self.at[node], self.interval);
+        let (ahead, back) = (last - here + 1, here - first);
+        if ahead + back + self.near[node].len() as i64 >= interval {
+            found.extend(0..interval);
+            return;
+        }
+        found.extend(0..ahead);
+        found.extend(interval - back..interval);
+        let near = self.near[node].iter();
+        found.extend(near.map(|&(other, ..)| (self.at[other] - here).rem_euclid(interval)));
+        // Of equal gains the first one is taken: the order is that of all slots.
+        found.sort_unstable();
+        found.dedup();
     }
 
     /// Finds the best places for a node and another one, which share values or depend on each other, with the slots of

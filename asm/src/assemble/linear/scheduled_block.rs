@@ -30,7 +30,6 @@ impl Composer<'_> {
         lowered.dataflow.spare = asked.max(self.block.spare) as usize;
         lowered.dataflow.turns = self.block.turns;
         let free = lowered.free_registers();
-        let request = ScheduleRequest::new(free, iterations);
         let dataflow = &lowered.dataflow;
         // A count that is not known has to fit the number of copies.
         let counted = iterations == Iterations::Unknown;
@@ -44,19 +43,34 @@ impl Composer<'_> {
                 return self.take_schedule(lowered, &kept);
             }
         }
-        let kept = self.search(dataflow, &(request, true), || {
-            if counted || !hinted {
-                let (found, report) = dataflow.schedule_best(self.machine, &request);
-                if found.is_ok() || !hinted {
-                    return (found, Some(report));
+        let find = |iterations: Iterations| {
+            let request = ScheduleRequest::new(free, iterations);
+            self.search(dataflow, &(request, true), || {
+                if counted || !hinted {
+                    let (found, report) = dataflow.schedule_best(self.machine, &request);
+                    if found.is_ok() || !hinted {
+                        return (found, Some(report));
+                    }
+                }
+                // The order of the text may be none that loads and stores can keep.
+                let (found, report) = dataflow
+                    .without_order()
+                    .schedule_best(self.machine, &request);
+                (found, Some(report))
+            })
+        };
+        let kept = match iterations {
+            Iterations::Unknown => find(iterations),
+            Iterations::Known(count) => {
+                // Few iterations leave room for few copies only; the schedule of many often needs no more, and is
+                // known.
+                let many = find(Iterations::Known(u64::MAX));
+                match &many.0 {
+                    Ok(schedule) if u64::from(schedule.copies()) <= count.max(1) => many,
+                    _ => find(iterations),
                 }
             }
-            // The order of the text may be none that loads and stores can keep.
-            let (found, report) = dataflow
-                .without_order()
-                .schedule_best(self.machine, &request);
-            (found, Some(report))
-        });
+        };
         self.take_schedule(lowered, &kept)
     }
 
@@ -87,7 +101,7 @@ impl Composer<'_> {
         self.take_schedule(lowered, &kept)
     }
 
-    /// Returns the result of a search, which may be known.
+    /// Returns the result of a search, which may be known for a dataflow of the same shape.
     fn search(
         &self,
         dataflow: &Dataflow,
@@ -106,7 +120,8 @@ impl Composer<'_> {
         lowered: LoweredBlock,
         (found, report): &KeptSchedule,
     ) -> Result<ScheduledBlock, Fail> {
-        let schedule = found.clone().map_err(|refusal| self.refuse(refusal))?;
+        let known = found.as_ref().map_err(|&refusal| self.refuse(refusal))?;
+        let schedule = known.for_body(&lowered.dataflow);
         let place_of = |operation: usize| {
             let index = lowered.origins.get(operation).copied().flatten()?;
             let own = self.block.operations.get(index)?;

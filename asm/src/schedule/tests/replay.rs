@@ -301,6 +301,7 @@ pub(super) fn replay(schedule: &ModuloSchedule, iterations: i64) -> Outcome {
 /// Asserts that no word of a schedule's text waits, by the issue rule.
 pub(super) fn assert_no_wait(schedule: &ModuloSchedule, machine: &Machine, iterations: u64) {
     let made = schedule.emit(iterations);
+    assert_eq!(schedule.count_cycles(iterations), made.cycles);
     let made_text = made.text();
     let words = unroll(&made_text);
     let text = format!(".program\n{}\nstop\n", words.join("\n"));
