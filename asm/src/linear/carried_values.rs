@@ -97,7 +97,7 @@ impl Lowering {
             let Some(CarriedBy::Moves(registers)) = self.carried.get(value).cloned() else {
                 continue;
             };
-            // What has no effect is dropped, perhaps all that computes the other half.
+            // Operations without effect are dropped, perhaps all that compute the other half.
             let half = block.find_only_half(value);
             let kept = |register: Register| match (register, half) {
                 (Register::Quad(quad), Some(half)) => DataOperand::Pair(2 * quad + half),

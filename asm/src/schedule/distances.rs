@@ -139,7 +139,7 @@ pub(super) struct Distances {
     pub(super) depth: Vec<i64>,
     /// The longest path that begins at each node.
     pub(super) height: Vec<i64>,
-    /// What the lists were made from, where paths are closed.
+    /// The closed paths that the lists were made from, where all are closed.
     paths: Option<Arc<LongestPaths>>,
 }
 

@@ -271,7 +271,7 @@ pub(super) fn look_at_unit<T>(
         let at = place + after;
         !is_free(&unit[if at < cycles { at } else { at - cycles }])
     };
-    // What begins closer meets the same cycle in which the unit is taken.
+    // An operation that begins closer meets the same cycle in which the unit is taken.
     match backwards {
         true => (0..busy).find(taken).map_or(0, |after| busy - after),
         false => (0..busy).rev().find(taken).map_or(0, |after| after + 1),

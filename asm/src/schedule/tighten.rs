@@ -411,7 +411,7 @@ impl<'a> Tightening<'a> {
         found.extend(interval - back..interval);
         let near = self.near[node].iter();
         found.extend(near.map(|&(other, ..)| (self.at[other] - here).rem_euclid(interval)));
-        // Of equal gains the first one is taken: the order is that of all slots.
+        // The first one of equal gains is taken: the order is that of all slots.
         found.sort_unstable();
         found.dedup();
     }
