@@ -252,7 +252,8 @@ fn halves_without_effect_are_not_kept() {
         check_registers: true,
         ..Options::default()
     };
-    // The operations that compute `v.lo` are read by themselves only, an iteration later; all registers but those of `v` are written.
+    // The operations that compute `v.lo` are read by themselves only, an iteration later. All registers but those of
+    // `v` are written.
     let text = ".program\nmovi c4, 512\nmovi c5, 4096\nmovi c6, 4\nmovi a0, 0\nldq q4, [a0]\n.linear half, c6\n\
         .pointer p = c4 by 16\n.pointer o = c5 by 16\n.pointer past = c5 + 2048 by 16\n.apart\n.before g@1 = q4\n\
         .before v@1 = q4\n.before v@2 = q4\n.before v@3 = double(3.0)\n.before w@1 = double(1.0)\nldq x, [p]\n\
