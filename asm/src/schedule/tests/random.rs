@@ -2,8 +2,8 @@
 
 use super::super::check::check_placement;
 use super::super::{
-    DataOperand, DataPointer, DataValue, Dataflow, FreeRegisters, IntervalRefusal, Iterations,
-    PointerStep, RefusedInterval, ScheduleRequest,
+    DataImmediate, DataOperand, DataPointer, DataValue, Dataflow, FreeRegisters, IntervalRefusal,
+    Iterations, PointerStep, RefusedInterval, ScheduleCache, ScheduleReport, ScheduleRequest,
 };
 use super::replay::{assert_no_wait, define, replay};
 use DataOperand::{Hi, Lo, Pair, Quad, Whole};
@@ -254,6 +254,45 @@ fn make(choices: &[u32]) -> (Dataflow, FreeRegisters, Machine, Iterations) {
     (body.flow, FreeRegisters::new(free), machine, iterations)
 }
 
+/// Number of changes that [`change`] knows.
+const CHANGES: usize = 12;
+
+/// Changes one thing of a body or of a machine, at a place; many of them make another schedule.
+fn change(body: &mut Dataflow, machine: &mut Machine, (what, place): (usize, usize)) {
+    let class = Class::ALL[place % Class::ALL.len()];
+    let pointer = place % body.pointers.len();
+    let count = body.ops.len();
+    let op = &mut body.ops[place % count];
+    match what {
+        0 => op.access.iter_mut().for_each(|access| access.offset += 64),
+        1 => op.immediate = Some(DataImmediate::Number(7)),
+        2 => body.pointers[pointer].1 = PointerStep::Bytes(16 * (place % 3) as i64),
+        3 => body.pointers[pointer].0 += 8,
+        4 => machine.cp2.latency[class].0 += 1,
+        5 => machine.cp2.interval[class].0 += 1,
+        6 => {
+            let first = op.uses.first().and_then(|used| used.value());
+            if let (Some(_), Some(own)) = (first, op.distances.first_mut()) {
+                *own += 1;
+            }
+        }
+        7 => {
+            let fixed = op.uses.iter_mut().filter(|used| used.value().is_none());
+            fixed.for_each(|used| {
+                *used = if place.is_multiple_of(2) {
+                    Pair(58)
+                } else {
+                    Quad(31)
+                }
+            });
+        }
+        8 => body.keep(DataValue(place % body.quads.len())),
+        9 => body.begin_with(DataValue(place % body.quads.len())),
+        10 => body.order(place % count, (place + 1) % count, 1),
+        _ => op.own_latency = Some(1 + (place % 7) as u64),
+    }
+}
+
 /// Counts of iterations for which a schedule is carried out.
 fn counts(iterations: Iterations) -> Vec<u64> {
     match iterations {
@@ -301,6 +340,43 @@ proptest! {
         for count in counts(iterations) {
             prop_assert_eq!(replay(&schedule, count as i64), define(&body, count as i64));
             assert_no_wait(&schedule, &machine, count);
+        }
+    }
+
+    /// A schedule that is known for the shape of a body is the one that a search finds for the body itself.
+    #[test]
+    fn known_schedules_are_those_of_a_search(
+        choices in prop::collection::vec(any::<u32>(), 0..120),
+        changes in prop::collection::vec((0..CHANGES, 0usize..1000), 4),
+    ) {
+        let (body, free, machine, iterations) = make(&choices);
+        let request = ScheduleRequest::new(free, iterations);
+        let known = ScheduleCache::default();
+        for (what, place) in std::iter::once((CHANGES, 0)).chain(changes) {
+            let (mut body, mut machine) = (body.clone(), machine.clone());
+            if what < CHANGES {
+                change(&mut body, &mut machine, (what, place));
+            }
+            let search = || {
+                let (found, report) = body.schedule_best(&machine, &request);
+                (found, Some(report))
+            };
+            let (expected, report) = search();
+            let found = known.find_or_search(&body, &machine, &request, search);
+            let refused = |report: Option<&ScheduleReport>| report.map(|own| own.refused.clone());
+            prop_assert_eq!(refused(found.1.as_ref()), refused(report.as_ref()));
+            match (&found.0, expected) {
+                (Ok(found), Ok(expected)) => {
+                    let found = found.for_body(&body);
+                    for count in counts(iterations) {
+                        prop_assert_eq!(found.emit(count).text(), expected.emit(count).text());
+                    }
+                }
+                (found, expected) => {
+                    let (found, expected) = (found.as_ref().err().copied(), expected.err());
+                    prop_assert_eq!(found, expected);
+                }
+            }
         }
     }
 }
