@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// It changes nothing but how long assembling takes: a schedule depends on the shape of the dataflow, on the latencies
 /// and intervals of the machine's classes of which it has operations, and on what it may take, all of which are the
-/// key. A schedule that is found may be of another dataflow with the same shape: [`ModuloSchedule::for_body`].
+/// key. A schedule that is found may be of another dataflow with the same shape, and is turned into one of its own.
 #[derive(Debug, Default)]
 pub struct ScheduleCache(Mutex<HashMap<[u64; 2], Arc<KeptSchedule>>>);
 
