@@ -285,34 +285,16 @@ mod tests {
         assert_ne!(first.warnings, made(1, "nop\n", &slow).warnings);
     }
 
-    /// A refusal is known again, with the name of the machine that it is of.
+    /// A refusal names the machine that was asked for, whatever machine of the same numbers was refused before.
     #[test]
     fn refusals_name_their_machine() {
-        let refuse = |name: &str, calls: &mut usize| {
+        for name in ["m-alpha", "m-alpha", "m-beta", "m-alpha"] {
             let mut machine = Machine::builtin("vm7").unwrap();
             machine.name = name.to_owned();
             machine.cp2.registers = 2;
-            let options = Options {
-                machine: Some(&machine),
-                ..Options::default()
-            };
-            let source = Source::new("refused.s", ".program\nadd r9, r1, r1\nstop\n");
-            let refused = cache::find_or_assemble((&source, ""), &options, || {
-                *calls += 1;
-                assemble(&source, &options)
-            });
-            refused.unwrap_err().to_string()
-        };
-        let mut calls = 0;
-        for (name, expected) in [
-            ("m-alpha", 1),
-            ("m-alpha", 1),
-            ("m-beta", 2),
-            ("m-alpha", 2),
-        ] {
-            let said = refuse(name, &mut calls);
-            assert_eq!(calls, expected);
-            assert!(said.contains(name), "{said}");
+            let said = unfit(".program\nadd r9, r1, r1\nstop\n", &machine);
+            let said = said.diagnostics.to_string();
+            assert!(said.contains(&format!("machine {name},")), "{said}");
         }
     }
 
