@@ -41,7 +41,7 @@ use crate::expr::Value;
 use crate::isa::{Isa, Slot, Word};
 use crate::schedule::ScheduleCache;
 use crate::source::Source;
-use crate::syntax::{self, Parser};
+use crate::syntax::{self, NameTexts, Parser};
 use cp2_machine::Machine;
 use state::Assembler;
 
@@ -153,7 +153,9 @@ impl Assembler<'_> {
     fn one_line(&mut self, name: &str, text: &str) -> Vec<syntax::Lexeme> {
         let file = self.map.add(&Source::new(name, text));
         let mut flaws = Vec::new();
-        let lines = syntax::lines(file, text, |flaw| flaws.push(flaw));
+        let lines = syntax::lines((file, text), &mut NameTexts::default(), |flaw| {
+            flaws.push(flaw);
+        });
         for flaw in flaws {
             self.error(flaw, Default::default());
         }

@@ -10,9 +10,9 @@ mod piece;
 mod token;
 
 pub(crate) use block::{Arm, Line, Node, blocks};
-pub(crate) use lexer::lines;
+pub(crate) use lexer::{NameTexts, lines};
 pub(crate) use linear::BlockValueName;
 pub(crate) use operand::{AllowedWarnings, Arg, MemArg, ModeArg, Register, Slots, SourceInst};
 pub(crate) use parser::{Names, Parser, Text};
-pub(crate) use piece::{Number, Numbers, Piece};
+pub(crate) use piece::{Number, Numbers, Piece, Reading};
 pub(crate) use token::{Known, Lexeme, Scope, Tok, Token};

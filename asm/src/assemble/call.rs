@@ -212,7 +212,7 @@ impl Assembler<'_> {
                     if let Some(known) = argument.known().filter(|_| !self.names.counted.get())
                         && let Some(numbers) = numbers(piece, context)
                     {
-                        piece.keep(numbers, known);
+                        piece.keep(numbers, known, self.reading);
                     }
                     argument
                 }
@@ -227,7 +227,7 @@ impl Assembler<'_> {
     fn seen(&self, piece: &Piece, tokens: &[Lexeme], context: &Context<'_>) -> Option<Known> {
         let several = tokens.len() > 1;
         let numbers = numbers(piece, context).filter(|_| several)?;
-        piece.value(&numbers)
+        piece.value(&numbers, self.reading)
     }
 
     /// Expands a macro with the given arguments; defaults fill in the rest.

@@ -78,7 +78,9 @@ impl Assembler<'_> {
         } in arms
         {
             let numbers = numbers(condition, context).filter(|_| self.names.folds);
-            let known = numbers.as_ref().and_then(|n| condition.value(n));
+            let known = numbers
+                .as_ref()
+                .and_then(|n| condition.value(n, self.reading));
             let holds = match known {
                 Some(known) => known.value.is_true(),
                 None => self.holds(head, (condition, numbers), context)?,
@@ -114,7 +116,7 @@ impl Assembler<'_> {
             self.names.counted.set(false);
             let value = known(p.rest(), &self.names, context.scope, false);
             if let Some(known) = value.filter(|_| !self.names.counted.get()) {
-                condition.keep(numbers, known);
+                condition.keep(numbers, known, self.reading);
                 return Ok(known.value.is_true());
             }
         }

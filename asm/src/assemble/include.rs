@@ -1,11 +1,13 @@
 //! `.include`: finding and reading further files.
 
+mod parsed_files;
+
 use super::limits;
 use super::state::{Assembler, Context};
 use crate::diag::{Fail, Problem};
 use crate::expansion::Expansion;
 use crate::source::{Source, Span};
-use crate::syntax::{self, Node};
+use crate::syntax::{self, NameTexts, Node};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -171,12 +173,20 @@ impl Assembler<'_> {
         } else {
             self.map.add(source)
         };
-        let mut flaws = Vec::new();
-        let lines = syntax::lines(file, &source.text, |flaw| flaws.push(flaw));
-        let nodes = syntax::blocks(lines, |flaw| flaws.push(flaw));
-        for flaw in flaws {
-            self.error(flaw, context.chain);
-        }
+        let known = parsed_files::find(file, &source.text);
+        let nodes = known.unwrap_or_else(|| {
+            let mut flaws = Vec::new();
+            let read = (file, source.text.as_str());
+            let lines = syntax::lines(read, &mut NameTexts::default(), |flaw| flaws.push(flaw));
+            let nodes = syntax::blocks(lines, |flaw| flaws.push(flaw));
+            if flaws.is_empty() {
+                parsed_files::keep(file, &source.text, &nodes);
+            }
+            for flaw in flaws {
+                self.error(flaw, context.chain);
+            }
+            nodes
+        });
         let loaded = Loaded { file, nodes };
         self.loaded.insert(source.name.clone(), loaded.clone());
         Some(loaded)

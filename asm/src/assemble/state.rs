@@ -10,7 +10,7 @@ use crate::diag::{Chain, Fail, Problem, Sink};
 use crate::expr::Expr;
 use crate::linear::{BlockReport, LinearBlock, TableLabel};
 use crate::source::{SourceMap, Span};
-use crate::syntax::{AllowedWarnings, Lexeme, Node, Scope};
+use crate::syntax::{AllowedWarnings, Lexeme, Node, Reading, Scope};
 use cp2_machine::Extensions;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -97,6 +97,8 @@ pub(super) struct Assembler<'a> {
     pub(super) options: &'a Options<'a>,
     pub(super) map: SourceMap,
     pub(super) sink: Sink,
+    /// Identifies this reading of the source, see [`crate::syntax::Piece::keep`].
+    pub(super) reading: Reading,
     pub(super) names: Table,
     pub(super) macros: HashMap<Rc<str>, Rc<Macro>>,
     pub(super) loaded: HashMap<String, Loaded>,
@@ -144,6 +146,7 @@ impl<'a> Assembler<'a> {
             options,
             map: SourceMap::default(),
             sink: Sink::default(),
+            reading: Reading::begin(),
             names,
             macros: HashMap::new(),
             loaded: HashMap::new(),

@@ -13,11 +13,31 @@ use nom::{IResult, Parser};
 use std::collections::HashSet;
 use std::rc::Rc;
 
+/// The texts of names. Each is kept once, so that comparing names mostly compares pointers.
+#[derive(Debug, Default)]
+pub(crate) struct NameTexts(HashSet<Rc<str>>);
+
+impl NameTexts {
+    /// Returns the text of a name as it was kept at its first occurrence.
+    fn share(&mut self, name: &str) -> Rc<str> {
+        if let Some(known) = self.0.get(name) {
+            return known.clone();
+        }
+        let name: Rc<str> = name.into();
+        self.0.insert(name.clone());
+        name
+    }
+}
+
 /// Splits a text into lines of tokens, without empty lines. Every error is reported and skipped.
-pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<Vec<Lexeme>> {
+pub(crate) fn lines(
+    (file, text): (u32, &str),
+    names: &mut NameTexts,
+    mut report: impl FnMut(Fail),
+) -> Vec<Vec<Lexeme>> {
     let mut lines = Vec::new();
+    // The tokens of the line that is being read. A line that is complete takes as much room as it has tokens.
     let mut line = Vec::new();
-    let mut names = HashSet::new();
     let mut glued = false;
     let mut number = 1;
     let mut left = text;
@@ -37,11 +57,13 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
             (left.len() - after.len(), Err(skipped))
         } else if first == '\n' {
             if !line.is_empty() {
-                lines.push(std::mem::take(&mut line));
+                let mut complete = Vec::with_capacity(line.len());
+                complete.append(&mut line);
+                lines.push(complete);
             }
             (1, Err(Blank::Space))
         } else {
-            match token(left) {
+            match token(left, names) {
                 Ok((after, Ok(tok))) => (left.len() - after.len(), Ok(tok)),
                 Ok((after, Err(problem))) => {
                     let length = left.len() - after.len();
@@ -77,7 +99,7 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
         match tok {
             Ok(tok) => {
                 line.push(Lexeme {
-                    tok: shared(tok, &mut names),
+                    tok,
                     at: span(length),
                     glued,
                 });
@@ -96,21 +118,6 @@ pub(crate) fn lines(file: u32, text: &str, mut report: impl FnMut(Fail)) -> Vec<
         lines.push(line);
     }
     lines
-}
-
-/// Replaces the text of a name by that of its first occurrence, so that comparing names mostly compares
-/// pointers.
-fn shared(tok: Tok, names: &mut HashSet<Rc<str>>) -> Tok {
-    let (name, make): (_, fn(Rc<str>) -> Tok) = match tok {
-        Tok::Name(name) => (name, Tok::Name),
-        Tok::Param(name) => (name, Tok::Param),
-        tok => return tok,
-    };
-    if let Some(known) = names.get(&name) {
-        return make(known.clone());
-    }
-    names.insert(name.clone());
-    make(name)
 }
 
 /// Text between tokens of a line.
@@ -142,20 +149,22 @@ fn blank(s: &str) -> IResult<&str, Blank> {
     .parse(s)
 }
 
-fn token(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+fn token<'s>(s: &'s str, names: &mut NameTexts) -> IResult<&'s str, Result<Tok, Problem>> {
     // The first character decides which tokens are possible.
     match s.bytes().next() {
-        Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => named(s),
+        Some(b'a'..=b'z' | b'A'..=b'Z' | b'_') => named(s, names),
         Some(b'0'..=b'9') => number(s),
-        Some(b'.') => alt((number, named, punctuation)).parse(s),
-        Some(b'\\') => parameter(s),
+        Some(b'.') => number(s)
+            .or_else(|_| named(s, names))
+            .or_else(|_| punctuation(s)),
+        Some(b'\\') => parameter(s, names),
         Some(b'"') => string(s),
         _ => punctuation(s),
     }
 }
 
-fn named(s: &str) -> IResult<&str, Result<Tok, Problem>> {
-    map(name, |n| Ok(Tok::Name(n.into()))).parse(s)
+fn named<'s>(s: &'s str, names: &mut NameTexts) -> IResult<&'s str, Result<Tok, Problem>> {
+    map(name, |n| Ok(Tok::Name(names.share(n)))).parse(s)
 }
 
 fn is_word(c: char) -> bool {
@@ -171,10 +180,10 @@ fn name(s: &str) -> IResult<&str, &str> {
     .parse(s)
 }
 
-fn parameter(s: &str) -> IResult<&str, Result<Tok, Problem>> {
+fn parameter<'s>(s: &'s str, names: &mut NameTexts) -> IResult<&'s str, Result<Tok, Problem>> {
     let plain = take_while1(|c: char| c.is_ascii_alphanumeric() || c == '_');
     map(preceded(char('\\'), plain), |n: &str| {
-        Ok(Tok::Param(n.into()))
+        Ok(Tok::Param(names.share(n)))
     })
     .parse(s)
 }
@@ -224,6 +233,12 @@ fn number(s: &str) -> IResult<&str, Result<Tok, Problem>> {
 }
 
 fn value(text: &str) -> Result<Tok, Problem> {
+    // Most numbers are short and have digits only.
+    if text.bytes().all(|b| b.is_ascii_digit())
+        && let Ok(value) = text.parse()
+    {
+        return Ok(Tok::Int(value));
+    }
     let plain = text.replace('_', "");
     let radix = match plain.get(..2).map(str::to_ascii_lowercase).as_deref() {
         Some("0x") => 16,

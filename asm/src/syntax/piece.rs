@@ -1,7 +1,7 @@
 //! Expressions of a macro's body, with the values that they had before.
 
 use super::token::{Known, Lexeme, Tok};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -21,6 +21,21 @@ pub(crate) struct Number {
 /// Numbers that the parameters of an expression stand for, in the order of their first use.
 pub(crate) type Numbers = [Number; PARAMETERS];
 
+/// Identifies a reading of a source among all of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Reading(u64);
+
+impl Reading {
+    /// Returns one that no reading of the thread had before.
+    pub(crate) fn begin() -> Self {
+        thread_local! {
+            static LATEST: Cell<u64> = const { Cell::new(0) };
+        }
+        LATEST.set(LATEST.get() + 1);
+        Self(LATEST.get())
+    }
+}
+
 /// Tokens of a line that may be an expression.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
@@ -28,7 +43,15 @@ pub(crate) struct Piece {
     pub(crate) place: Range<usize>,
     /// Distinct parameters among the tokens; `None` if there are more than [`PARAMETERS`].
     parameters: Option<Vec<Rc<str>>>,
-    values: RefCell<Vec<(Numbers, Known)>>,
+    values: RefCell<KeptValues>,
+}
+
+/// Values of an expression, each with the numbers that its parameters stood for.
+#[derive(Clone, Debug, Default)]
+struct KeptValues {
+    /// The reading of a source in which they were found: in another one names may have other values.
+    reading: Reading,
+    all: Vec<(Numbers, Known)>,
 }
 
 impl Piece {
@@ -57,18 +80,22 @@ impl Piece {
         Some(numbers)
     }
 
-    /// Returns the value kept for these numbers, if there is one.
-    pub(crate) fn value(&self, numbers: &Numbers) -> Option<Known> {
+    /// Returns the value that was found for these numbers in a reading, if there is one.
+    pub(crate) fn value(&self, numbers: &Numbers, reading: Reading) -> Option<Known> {
         let values = self.values.borrow();
-        let found = values.iter().find(|(n, _)| n == numbers);
-        found.map(|(_, value)| *value)
+        let mut all = values.all.iter().filter(|_| values.reading == reading);
+        all.find(|(n, _)| n == numbers).map(|(_, value)| *value)
     }
 
-    /// Keeps the value for these numbers, on which alone it depends.
-    pub(crate) fn keep(&self, numbers: Numbers, value: Known) {
+    /// Keeps the value for these numbers, on which alone it depends in a reading.
+    pub(crate) fn keep(&self, numbers: Numbers, value: Known, reading: Reading) {
         let mut values = self.values.borrow_mut();
-        if values.len() < VALUES {
-            values.push((numbers, value));
+        if values.reading != reading {
+            values.reading = reading;
+            values.all.clear();
+        }
+        if values.all.len() < VALUES {
+            values.all.push((numbers, value));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::isa::{Slot, Word};
 use crate::issue::WordTiming;
 use crate::source::Span;
 use crate::syntax;
-use crate::syntax::{AllowedWarnings, Lexeme, Parser};
+use crate::syntax::{AllowedWarnings, Lexeme, NameTexts, Parser};
 use cp2_machine::Cp2;
 use std::rc::Rc;
 
@@ -192,6 +192,7 @@ pub(super) fn parse_lines(
     lines: Vec<BlockLine>,
 ) -> Result<Vec<ParsedWord>, Fail> {
     let mut words: Vec<ParsedWord> = Vec::with_capacity(lines.len());
+    let mut names = NameTexts::default();
     for (line, own) in lines.into_iter().enumerate() {
         match own {
             BlockLine::Word(own) => {
@@ -199,7 +200,7 @@ pub(super) fn parse_lines(
                     Some(WordSymbol::Target(label)) => Some(label.clone()),
                     _ => None,
                 };
-                let insts = parse_word(asm, &own.text, own.place, own.symbol)?;
+                let insts = parse_named_word(asm, (&own.text, &mut names), own.place, own.symbol)?;
                 words.push(ParsedWord {
                     opens: insts.iter().any(|own| own.block),
                     line,
@@ -225,10 +226,20 @@ pub(super) fn parse_lines(
 pub(super) fn parse_word(
     asm: &Assembler<'_>,
     text: &str,
+    place: (Span, Chain),
+    symbol: Option<WordSymbol>,
+) -> Result<Vec<Selected>, Fail> {
+    parse_named_word(asm, (text, &mut NameTexts::default()), place, symbol)
+}
+
+/// Parses a word as [`parse_word`] does; words that are parsed one after the other keep the texts of their names.
+fn parse_named_word(
+    asm: &Assembler<'_>,
+    (text, names): (&str, &mut NameTexts),
     (at, _): (Span, Chain),
     symbol: Option<WordSymbol>,
 ) -> Result<Vec<Selected>, Fail> {
-    let lines = syntax::lines(at.file, text, |_| {});
+    let lines = syntax::lines((at.file, text), names, |_| {});
     let tokens: Vec<_> = lines.iter().flatten().map(Lexeme::token).collect();
     let slots = Parser::new(&tokens, &asm.names, GLOBAL).word();
     let slots = slots.map_err(|fail| Fail::new(fail.0.problem, at))?;
