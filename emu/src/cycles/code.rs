@@ -1,6 +1,7 @@
 //! Blocks of a program with their effects on scalars and their times.
 
 use super::Uncounted;
+use super::passes::PassEffects;
 use crate::core::decoded::decode;
 use crate::core::fault::FaultKind;
 use crate::semantics::action::{Action, ControlOp, MemoryOp, ScalarOp, VoteOp};
@@ -28,6 +29,8 @@ pub(super) struct BasicBlock {
     pub effects: Vec<Effect>,
     /// Control operation of the last word, if it has one.
     pub control: Option<ControlOp>,
+    /// The effects as those of a pass, if the block may be the body of a hardware loop whose passes are alike.
+    pub pass: Option<PassEffects>,
     timings: Vec<WordTiming>,
     accesses: u64,
 }
@@ -73,6 +76,7 @@ impl CountedCode {
                 last: block.words.end as u32 - 1,
                 effects: Vec::new(),
                 control: None,
+                pass: None,
                 timings: Vec::with_capacity(block.words.len()),
                 accesses: 0,
             };
@@ -98,6 +102,9 @@ impl CountedCode {
                     }
                     Action::Control(op) => made.control = Some(op),
                 }
+            }
+            if made.control.is_none() {
+                made.pass = PassEffects::of(&made.effects);
             }
             code.starts.insert(block.words.start as u32, number as u32);
             code.blocks.push(made);

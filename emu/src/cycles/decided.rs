@@ -15,6 +15,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+/// Questions that are compared before a question is looked up among all that were asked.
+const RECENT: usize = 8;
+
 /// A question about argument words that decides the flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Question {
@@ -57,6 +60,14 @@ impl ArgumentDecisions {
         }
     }
 
+    /// Describes the questions, whatever their order, and the stores.
+    #[cfg(test)]
+    pub(super) fn describe(&self) -> String {
+        let mut questions: Vec<String> = self.questions.iter().map(|q| format!("{q:?}")).collect();
+        questions.sort();
+        format!("{questions:?}, {:?}, {:?}", self.known, self.stores)
+    }
+
     /// Returns the index of an argument word, if it is one.
     pub(super) fn named(&self, word: usize) -> Option<u16> {
         let known = word < self.words.len();
@@ -66,7 +77,12 @@ impl ArgumentDecisions {
     /// Records that the distance between two argument words decides the flow.
     pub(super) fn distance(&mut self, from: u16, to: u16) {
         let question = Question::Distance(from, to);
-        if from != to && self.asked.insert(question) {
+        // Pointers that go round ask the same few questions in every access.
+        let recent = self.questions.iter().rev().take(RECENT);
+        if from == to || recent.into_iter().any(|asked| *asked == question) {
+            return;
+        }
+        if self.asked.insert(question) {
             self.questions.push(question);
         }
     }

@@ -4,6 +4,7 @@ use super::Uncounted;
 use super::code::{BasicBlock, Effect};
 use super::decided::ArgumentDecisions;
 use super::partial::{KnownNumber, Partial, PartialLane, fixed};
+use super::passes::is_linear;
 use crate::core::execute::{check_control, control};
 use crate::core::fault::FaultKind;
 use crate::core::loops::advance;
@@ -186,9 +187,9 @@ impl KnownState {
     }
 
     /// Applies a DMEM access to the scalars and to the known words.
-    fn access(&mut self, op: &MemoryOp) {
+    pub(super) fn access(&mut self, op: &MemoryOp) {
         let found = match op.place {
-            AddressOperand::Shared(address) => self.address(address, op.bytes),
+            AddressOperand::Shared(address) => self.find_address(address, op.bytes),
             // Registers of sections are not known.
             AddressOperand::Own(_) => None,
         };
@@ -206,22 +207,12 @@ impl KnownState {
             | Data::LoadUnaligned { .. }
             | Data::LoadNeighbour { .. } => {}
             Data::Store { .. } | Data::StoreWord { .. } | Data::StoreUnaligned { .. } => {
-                let words = match found {
-                    Some((generated, own)) => {
-                        self.alu.odd |= own.moves.is_some();
-                        let first = generated.address as usize / LANE_BYTES;
-                        let words = first..first + op.bytes as usize / LANE_BYTES;
-                        self.stores(own, generated.address, &words);
-                        words
-                    }
+                match found {
+                    Some((generated, own)) => self.store(own, generated.address, op.bytes),
                     // The store may go anywhere. Once all known words are lost there is nothing
                     // more to lose.
-                    None if self.lost == self.known => 0..0,
-                    None => 0..self.dmem.len(),
-                };
-                let end = words.end.min(self.dmem.len());
-                for place in self.dmem.get_mut(words.start..end).into_iter().flatten() {
-                    self.lost += u64::from(place.take().is_some());
+                    None if self.lost == self.known => {}
+                    None => self.lose_words(0..self.dmem.len()),
                 }
             }
             Data::LoadScalars { first, count } => {
@@ -244,48 +235,97 @@ impl KnownState {
         }
     }
 
-    /// Records a store to some words of DMEM. If its address register, which held `own`, derives
+    /// Carries out a store of so many bytes at an address. If its address register, which held `own`, derives
     /// from an argument, other arguments move the store to other words.
-    fn stores(&mut self, own: KnownNumber, address: u32, words: &Range<usize>) {
-        let end = words.end.min(self.dmem.len());
-        let found = self.dmem.get(words.start..end).unwrap_or_default();
-        if found.iter().any(Option::is_some) {
+    pub(super) fn store(&mut self, own: KnownNumber, address: u32, bytes: u32) {
+        self.alu.odd |= own.moves.is_some();
+        let first = address as usize / LANE_BYTES;
+        let words = first..first + bytes as usize / LANE_BYTES;
+        if self.knows_any(words.clone()) {
             self.alu.decided.exactly(own);
+            self.lose_words(words);
         } else if let Some(word) = own.word {
-            self.alu
-                .decided
-                .stores(word, address, words.len() * LANE_BYTES);
+            let bytes = words.len() * LANE_BYTES;
+            self.alu.decided.stores(word, address, bytes);
+        }
+    }
+
+    /// Counts the words of DMEM.
+    pub(super) fn count_words(&self) -> usize {
+        self.dmem.len()
+    }
+
+    /// Describes all but the registers: what is known of DMEM, what was lost, and what decided the flow.
+    #[cfg(test)]
+    pub(super) fn describe(&self) -> String {
+        let decided = self.alu.decided.describe();
+        format!(
+            "{:?}, {} lost, odd {}, {:?}, {decided}",
+            self.dmem, self.lost, self.alu.odd, self.core.loops
+        )
+    }
+
+    /// Returns true if any of some words of DMEM is known.
+    pub(super) fn knows_any(&self, words: Range<usize>) -> bool {
+        let end = words.end.min(self.dmem.len());
+        let mut found = self.dmem.get(words.start..end).into_iter().flatten();
+        found.any(Option::is_some)
+    }
+
+    /// Makes words of DMEM unknown.
+    fn lose_words(&mut self, words: Range<usize>) {
+        let end = words.end.min(self.dmem.len());
+        for place in self.dmem.get_mut(words.start..end).into_iter().flatten() {
+            self.lost += u64::from(place.take().is_some());
+        }
+    }
+
+    /// Returns the passes of a hardware loop that are left behind the one that begins, if the loop's body is the words
+    /// from the program counter to `last`.
+    pub(super) fn count_passes_left(&self, last: u32) -> Option<u32> {
+        let own = self.core.callers_loops();
+        let top = self.core.loops.get(own..)?.last()?;
+        ((top.start, top.end) == (self.core.pc, last)).then(|| top.left - 1)
+    }
+
+    /// Takes passes from those that are left of the innermost loop.
+    pub(super) fn skip_passes(&mut self, passes: u32) {
+        if let Some(top) = self.core.loops.last_mut() {
+            top.left = top.left.saturating_sub(passes);
         }
     }
 
     /// Returns the address of an access with the next value of its address register, if they are
     /// known, and the number that the register held.
-    fn address(&mut self, address: Address, bytes: u32) -> Option<(Generated, KnownNumber)> {
+    pub(super) fn find_address(
+        &mut self,
+        address: Address,
+        bytes: u32,
+    ) -> Option<(Generated, KnownNumber)> {
         let own = Scalar::address(address.base);
         let number = self.lane(own)?;
         let moves = number.moves;
-        let linear = matches!(
-            address.mode,
-            Mode::Offset(_) | Mode::Post(_) | Mode::Step(_)
-        );
-        self.alu.odd |= moves.is_some() && !linear;
-        for reg in address.reads().iter() {
-            let scalar = Scalar(reg.0 % SCALARS as u8);
-            if scalar != own {
-                let other = self.lane(scalar)?;
-                self.alu.odd |= other.moves.is_some();
-                let begins = matches!(address.mode, Mode::Modulo(_))
-                    && scalar == Scalar::base(address.base % Address::MODULO_REGISTERS);
-                match (number.word, other.word) {
-                    // The distance from the ring's begin decides whether the address wraps around.
-                    (Some(at), Some(begin)) if begins => {
-                        self.alu.decided.distance(at, begin);
-                    }
-                    _ => {
-                        self.alu.decided.exactly(other);
-                        if begins {
-                            self.alu.decided.exactly(number);
-                        }
+        self.alu.odd |= moves.is_some() && !is_linear(address);
+        let round = address.base % Address::MODULO_REGISTERS;
+        let (step, ring) = match address.mode {
+            Mode::Offset(_) | Mode::Post(_) => (None, None),
+            Mode::Step(s) | Mode::Reverse(s) => (Some(s), None),
+            Mode::Modulo(s) => (Some(s), Some([Scalar::base(round), Scalar::length(round)])),
+        };
+        let ring = ring.into_iter().flatten();
+        for scalar in step.map(Scalar::step).into_iter().chain(ring) {
+            let other = self.lane(scalar)?;
+            self.alu.odd |= other.moves.is_some();
+            let begins = matches!(address.mode, Mode::Modulo(_)) && scalar == Scalar::base(round);
+            match (number.word, other.word) {
+                // The distance from the ring's begin decides whether the address wraps around.
+                (Some(at), Some(begin)) if begins => {
+                    self.alu.decided.distance(at, begin);
+                }
+                _ => {
+                    self.alu.decided.exactly(other);
+                    if begins {
+                        self.alu.decided.exactly(number);
                     }
                 }
             }
