@@ -4,7 +4,7 @@ use super::pages::{BlockSlice, ByteSpan, Copies};
 use super::{QUAD, Relayout, SourceOfWord, WORD};
 use cp2_host::paging::aligned;
 use cp2_machine::Machine;
-
+use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap};
 
 /// Returns the words of the smallest unit that transfers and registers move whole: a quad, or a granule of
@@ -35,7 +35,7 @@ pub(super) struct Take {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ResultQuad {
     /// Quads that lanes are taken from; lanes that none of them gives are 0.
-    pub(super) takes: Vec<Take>,
+    pub(super) takes: SmallVec<[Take; 2]>,
     /// Lanes whose sign is changed.
     pub(super) minus: [bool; 4],
 }
