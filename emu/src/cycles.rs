@@ -15,7 +15,7 @@
 //! * The time of a block is a function of the results pending when it begins. It is computed once
 //!   for each such state.
 //! * When a pass of a hardware loop without branches leaves the results pending that it began with, the following
-//!   passes take its time, and address registers are moved over them ([`passes`]).
+//!   passes take its time, and address registers are moved over them.
 //! * When a kernel's state at a `wait` recurs, except for counters that only branches see, the
 //!   following equal turns are multiplied instead of followed.
 
@@ -37,9 +37,12 @@ use state::{Kind, KnownState};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Maximum number of blocks that are followed: about a second of host time. Passes that are carried out together do not
-/// count.
+/// Maximum number of blocks that are followed, and of passes that are carried out one by one: about a second of host
+/// time.
 const MOST_BLOCKS: u64 = 10_000_000;
+
+/// Maximum number of cycles after which a kernel is followed: half an hour of the machine's time.
+const MOST_CYCLES: u64 = 1 << 40;
 
 /// Maximum number of counts that a counter keeps.
 const MOST_KEPT: usize = 4096;
@@ -99,8 +102,11 @@ impl Counted {
         // step.
         let own = |step: &KernelInterval| step.cycles + u64::from(step.mark != Mark::Stop);
         let all = self.stretches.iter();
-        all.map(|s| s.steps.iter().map(own).sum::<u64>() * s.times)
-            .sum()
+        let turns = all.map(|s| {
+            let turn = s.steps.iter().map(own).fold(0, u64::saturating_add);
+            turn.saturating_mul(s.times)
+        });
+        turns.fold(0, u64::saturating_add)
     }
 }
 
@@ -231,7 +237,10 @@ impl Counter {
         // since that mark.
         let (mut now, mut since, mut accesses) = (0u64, 0u64, 0u64);
         let mut pending = self.code.nothing();
-        for blocks in 1..=MOST_BLOCKS {
+        // Blocks that were followed, and passes that were carried out one by one.
+        let mut blocks = 0;
+        while blocks < MOST_BLOCKS {
+            blocks += 1;
             let (began, before) = (state.pc(), pending);
             let block = self.code.find_block(began)?;
             let went = state.run(self.code.block(block), machine)?;
@@ -244,9 +253,16 @@ impl Counter {
                 let body = self.code.block(block);
                 let left = state.count_passes_left(body.last).filter(|left| *left > 0);
                 if let (Some(effects), Some(passes)) = (&body.pass, left) {
-                    state.repeat(effects, passes);
+                    let most = MOST_BLOCKS - blocks;
+                    let Some(singly) = state.repeat(effects, passes, most) else {
+                        break;
+                    };
+                    blocks += singly;
                     now += u64::from(passes) * (time.issued + 1 + went.lost);
                     accesses += u64::from(passes) * time.accesses;
+                    if now > MOST_CYCLES {
+                        break;
+                    }
                 }
             }
             let (mark, at) = match went.kind {
@@ -282,7 +298,7 @@ impl Counter {
         }
         Err(Uncounted::Long {
             pc: state.pc(),
-            blocks: MOST_BLOCKS,
+            blocks,
         })
     }
 }

@@ -10,6 +10,9 @@ use crate::semantics::action::{Data, MemoryOp};
 use cp2_asm::isa::{Address, AddressOperand, Mode, Reg, RegSet, SCALARS, Scalar};
 use cp2_machine::LANE_BYTES;
 
+/// Bytes of the longest ring in which the place after many steps is computed at once.
+const MOST_RING: i64 = 1 << 30;
+
 /// The effects of a pass, by how they go on in the passes behind it.
 #[derive(Debug, Default)]
 pub(super) struct PassEffects {
@@ -19,7 +22,7 @@ pub(super) struct PassEffects {
     each: Vec<MemoryOp>,
     /// Address registers that move by the same number of bytes in every pass.
     even: Vec<Scalar>,
-    /// Accesses that load and go round, by their address registers.
+    /// Loads that go round through address registers that nothing else uses, by these registers.
     rounds: Vec<Vec<MemoryOp>>,
 }
 
@@ -43,15 +46,17 @@ impl PassEffects {
         let accesses: Vec<MemoryOp> = accesses.collect::<Option<_>>()?;
         let moved = accesses.iter().filter(|op| op.place.updates());
         let moved = moved.fold(RegSet::EMPTY, |set, op| set | base(op));
-        // Registers whose values in the next pass are known only once it is carried out.
-        let mut uneven = RegSet::EMPTY;
+        // Registers whose values in the next pass are known only once it is carried out: those that a pass loads, and
+        // what depends on them.
+        let mut loaded = RegSet::EMPTY;
         let loads = |op: &&MemoryOp| matches!(op.data, Data::LoadScalars { .. });
         for op in accesses.iter().filter(loads) {
             if let Data::LoadScalars { first, count } = op.data {
                 let all = (first.0..first.0.saturating_add(count)).map(|n| Scalar(n).reg());
-                uneven = all.fold(uneven, |set, reg| set | RegSet::one(reg));
+                loaded = all.fold(loaded, |set, reg| set | RegSet::one(reg));
             }
         }
+        let mut uneven = loaded;
         // What a store changes is seen by loads of scalars.
         let seen = accesses.iter().any(|op| loads(&op));
         let is_even = |op: &MemoryOp, uneven: RegSet| {
@@ -74,7 +79,7 @@ impl PassEffects {
                 break;
             }
         }
-        // Loads that go round leave nothing but their address register.
+        // Loads that go round leave nothing but their address register, which nothing else may use.
         let alone = |op: &MemoryOp| {
             let same = |other: &&MemoryOp| other.place.base() == op.place.base();
             accesses.iter().filter(same).all(|other| {
@@ -85,7 +90,7 @@ impl PassEffects {
                 let mut others = address.reads().iter().filter(|reg| *reg != own);
                 let loads = other.data.is_section_load();
                 let fixed = !others.any(|reg| uneven.contains(reg) || moved.contains(reg));
-                loads && fixed && matches!(address.mode, Mode::Modulo(_))
+                loads && fixed && !loaded.contains(own) && matches!(address.mode, Mode::Modulo(_))
             })
         };
         let mut made = Self::default();
@@ -122,9 +127,13 @@ pub(super) const fn is_linear(address: Address) -> bool {
 }
 
 impl KnownState {
-    /// Carries out `passes` passes, one at least, of a block that is the body of the innermost loop: the state behind
-    /// them is that behind as many turns of [`KnownState::run`]. The last pass of a loop is not among them.
-    pub(super) fn repeat(&mut self, effects: &PassEffects, passes: u32) {
+    /// Carries out `passes` passes, one at least, of a block that is the body of the innermost loop and whose latest
+    /// pass [`KnownState::run`] has carried out: the state behind them is that behind as many turns of it. The last pass
+    /// of a loop is not among them.
+    ///
+    /// Returns how many passes were carried out one by one; none, with the passes not carried out, if these are more
+    /// than `most`.
+    pub(super) fn repeat(&mut self, effects: &PassEffects, passes: u32, most: u64) -> Option<u64> {
         let lane = |lanes: &[_; SCALARS], register: &Scalar| -> Option<KnownNumber> {
             lanes[usize::from(register.0) % SCALARS]
         };
@@ -151,6 +160,10 @@ impl KnownState {
         });
         let moved: Vec<Option<u32>> = moved.collect();
         let more = passes - 1;
+        if more == 0 {
+            self.skip_passes(passes);
+            return Some(0);
+        }
         let hulls: Option<Vec<_>> = stores
             .iter()
             .map(|store| {
@@ -159,23 +172,38 @@ impl KnownState {
                 self.find_unknown_hull(store, by.unwrap_or(0), more)
             })
             .collect();
+        let closed = effects
+            .rounds
+            .iter()
+            .map(|ops| self.find_next_round(ops, more));
+        let closed: Vec<Option<(Scalar, u32)>> = closed.collect();
+        let one_by_one = hulls.is_none() || !effects.each.is_empty() || closed.contains(&None);
+        let singly = if one_by_one { u64::from(more) } else { 0 };
+        if singly > most {
+            return None;
+        }
         match hulls {
             Some(hulls) => {
                 for (store, ends) in stores.iter().zip(hulls) {
-                    for address in ends.into_iter().filter(|_| more > 0) {
+                    for address in ends {
                         self.store(store.number, address, store.bytes);
                     }
                 }
-                for _ in 0..more {
-                    effects.each.iter().for_each(|op| self.access(op));
+                if !effects.each.is_empty() {
+                    for _ in 0..more {
+                        effects.each.iter().for_each(|op| self.access(op));
+                    }
                 }
-                for ops in effects.rounds.iter().filter(|_| more > 0) {
-                    self.go_round(ops, more);
+                for (ops, next) in effects.rounds.iter().zip(closed) {
+                    match next {
+                        Some((register, bits)) => self.set_bits(register, bits),
+                        None => (0..more).for_each(|_| ops.iter().for_each(|op| self.access(op))),
+                    }
                 }
                 for (register, by) in effects.even.iter().zip(moved) {
-                    let own = &mut self.lanes[usize::from(register.0) % SCALARS];
-                    if let (Some(number), Some(by)) = (own, by) {
-                        number.bits = number.bits.wrapping_add(by.wrapping_mul(more));
+                    if let (Some(number), Some(by)) = (lane(&self.lanes, register), by) {
+                        let bits = number.bits.wrapping_add(by.wrapping_mul(more));
+                        self.set_bits(*register, bits);
                     }
                 }
             }
@@ -187,18 +215,24 @@ impl KnownState {
             }
         }
         self.skip_passes(passes);
+        Some(singly)
     }
 
-    /// Carries out the loads through an address register that goes round in so many passes behind one.
-    fn go_round(&mut self, ops: &[MemoryOp], passes: u32) {
-        let base = ops.first().map_or(0, |op| op.place.base());
+    /// Gives a register that is known other bits.
+    fn set_bits(&mut self, register: Scalar, bits: u32) {
+        if let Some(own) = &mut self.lanes[usize::from(register.0) % SCALARS] {
+            own.bits = bits;
+        }
+    }
+
+    /// Returns an address register that goes round by some loads, with its value so many passes further on; none where
+    /// only the loads one by one tell it.
+    fn find_next_round(&self, ops: &[MemoryOp], passes: u32) -> Option<(Scalar, u32)> {
+        let base = ops.first()?.place.base();
         let round = base % Address::MODULO_REGISTERS;
-        let read = |scalar: Scalar| self.lanes[usize::from(scalar.0) % SCALARS].map(|own| own.bits);
-        let ring = [
-            Scalar::address(base),
-            Scalar::base(round),
-            Scalar::length(round),
-        ];
+        let read = |scalar: Scalar| Some(self.lanes[usize::from(scalar.0) % SCALARS]?.bits);
+        let (at, begin) = (read(Scalar::address(base))?, read(Scalar::base(round))?);
+        let length = i64::from(read(Scalar::length(round))?);
         let steps = ops.iter().map(|op| match op.place {
             AddressOperand::Shared(Address {
                 mode: Mode::Modulo(s),
@@ -206,23 +240,17 @@ impl KnownState {
             }) => Some(i64::from(read(Scalar::step(s))?.cast_signed())),
             _ => None,
         });
-        let steps: Option<Vec<i64>> = steps.collect();
-        if let ([Some(at), Some(begin), Some(length)], Some(steps)) = (ring.map(read), steps) {
-            let (place, length) = (i64::from(at) - i64::from(begin), i64::from(length));
-            // From a place in the ring, a step that is no longer than the ring leads to the place modulo its length.
-            let within = (0..length).contains(&place) && length <= i64::from(i32::MAX);
-            if within && steps.iter().all(|step| step.abs() <= length) {
-                let all = steps.iter().sum::<i64>() * i64::from(passes);
-                let next = i64::from(begin) + (place + all).rem_euclid(length);
-                if let Some(own) = &mut self.lanes[usize::from(Scalar::address(base).0) % SCALARS] {
-                    own.bits = next as u32;
-                }
-                return;
-            }
+        let steps: Vec<i64> = steps.collect::<Option<_>>()?;
+        let place = i64::from(at) - i64::from(begin);
+        // From a place in the ring, a step that is no longer than the ring leads to the place modulo its length. Longer
+        // rings have offsets whose sign is lost in 32 bits.
+        let within = (0..length).contains(&place) && length <= MOST_RING;
+        if !within || steps.iter().any(|step| step.abs() > length) {
+            return None;
         }
-        for _ in 0..passes {
-            ops.iter().for_each(|op| self.access(op));
-        }
+        let each = steps.iter().sum::<i64>().rem_euclid(length);
+        let next = i64::from(begin) + (place + each * i64::from(passes)).rem_euclid(length);
+        Some((Scalar::address(base), next as u32))
     }
 
     /// Returns the first and the last address of a store in so many passes behind it, in each of which its address is
@@ -258,7 +286,8 @@ mod tests {
     /// loads from a table.
     fn any_access() -> impl Strategy<Value = String> {
         let operation = prop::sample::select(vec![
-            "ldq q0,", "stq q1,", "stp r3,", "ldx2 s4,", "ldx2 c4,", "stw r5,", "ldw r6,",
+            "ldq q0,", "ldq q2,", "ldp r7,", "stq q1,", "stp r3,", "stw r5,", "ldw r6,",
+            "ldx2 s4,", "ldx2 c4,", "ldx2 a0,", "ldx2 b0,", "ldx2 l2,", "ldx2 s2,",
         ]);
         let mode = (0..6u32, -3i32..4, 0..4u32).prop_map(|(mode, bytes, step)| match mode {
             0 => format!("]+{}", 16 * bytes),
@@ -268,7 +297,11 @@ mod tests {
             4 => format!("]+s{step}!"),
             _ => format!("]+s{step}"),
         });
-        (operation, 0..4u32, mode).prop_map(|(op, base, mode)| format!("{op} [a{base}{mode}"))
+        (operation, 0..4u32, mode).prop_map(|(op, base, mode)| {
+            // No word writes a register twice.
+            let base = if op == "ldx2 a0," { 2 + base % 2 } else { base };
+            format!("{op} [a{base}{mode}")
+        })
     }
 
     /// Follows a kernel; if `together` is true, passes are carried out together. Returns its state at the end, and the
@@ -291,7 +324,7 @@ mod tests {
                 && let Some(left) = state.count_passes_left(block.last).filter(|left| *left > 0)
                 && let Some(effects) = &block.pass
             {
-                state.repeat(effects, left);
+                state.repeat(effects, left, u64::MAX).unwrap();
                 skipped += left;
             }
         }

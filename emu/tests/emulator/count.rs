@@ -370,9 +370,15 @@ fn what_depends_on_data_says_where() {
 #[test]
 fn what_does_not_end_is_not_followed_for_ever() {
     let vm7 = machine("vm7");
-    let words = program(".program\non: wait 0\njmp on\n").words;
-    assert!(matches!(
-        counted(&vm7, &words, &[]),
-        Err(Uncounted::Long { .. })
-    ));
+    let endless = "on: wait 0\njmp on\n";
+    // Loops whose passes are counted together, one in the other, and one whose passes are not.
+    let nested = "movi c0, -1\nmovi c2, -1\nloop c2 {\nloop c0 {\nnop\nnop\n}\nnop\n}\nstop\n";
+    let uneven = "movi c0, -1\nloop c0 {\nldq q0, [a0]+s0!\nnop\nnop\n}\nstop\n";
+    for text in [endless, nested, uneven] {
+        let words = program(&format!(".program\n{text}")).words;
+        assert!(matches!(
+            counted(&vm7, &words, &[]),
+            Err(Uncounted::Long { .. })
+        ));
+    }
 }

@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Bytes of texts that a thread keeps at most.
-const MOST: usize = 1 << 20;
+/// Bytes of texts that a thread keeps at most. What they are parsed to takes some tens of times as many.
+const MOST: usize = 512 << 10;
+/// Bytes that a text counts for besides its own.
+const OWN: usize = 64;
 
 /// A text that was parsed, with the index of its file in the program: positions name it.
 type ParsedText = (u32, Rc<[Node]>);
@@ -35,14 +37,15 @@ pub(super) fn find(file: u32, text: &str) -> Option<Rc<[Node]>> {
 
 /// Keeps what a text without errors was parsed to.
 pub(super) fn keep(file: u32, text: &str, nodes: &Rc<[Node]>) {
-    if text.len() > MOST {
+    let bytes = text.len() + OWN;
+    if bytes > MOST {
         return;
     }
     KEPT.with_borrow_mut(|kept| {
-        if kept.bytes + text.len() > MOST {
+        if kept.bytes + bytes > MOST {
             *kept = ParsedFiles::default();
         }
-        kept.bytes += text.len();
+        kept.bytes += bytes;
         let own = kept.all.entry(text.into()).or_default();
         own.push((file, nodes.clone()));
     });
