@@ -43,12 +43,12 @@ pub(crate) struct Piece {
     pub(crate) place: Range<usize>,
     /// Distinct parameters among the tokens; `None` if there are more than [`PARAMETERS`].
     parameters: Option<Vec<Rc<str>>>,
-    values: RefCell<KeptValues>,
+    values: RefCell<PieceValues>,
 }
 
 /// Values of an expression, each with the numbers that its parameters stood for.
 #[derive(Clone, Debug, Default)]
-struct KeptValues {
+struct PieceValues {
     /// The reading of a source in which they were found: in another one names may have other values.
     reading: Reading,
     all: Vec<(Numbers, Known)>,

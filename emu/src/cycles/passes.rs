@@ -57,7 +57,7 @@ impl PassEffects {
             }
         }
         let mut uneven = loaded;
-        // What a store changes is seen by loads of scalars.
+        // Loads of scalars see what stores change.
         let seen = accesses.iter().any(|op| loads(&op));
         let is_even = |op: &MemoryOp, uneven: RegSet| {
             let AddressOperand::Shared(address) = op.place else {
@@ -71,7 +71,7 @@ impl PassEffects {
         };
         loop {
             let known = uneven;
-            // What is carried out in every pass sees its address register move with it.
+            // An access that is carried out in every pass sees its address register move with it.
             for op in accesses.iter().filter(|op| !is_even(op, known)) {
                 uneven |= base(op) & moved;
             }
@@ -128,8 +128,8 @@ pub(super) const fn is_linear(address: Address) -> bool {
 
 impl KnownState {
     /// Carries out `passes` passes, one at least, of a block that is the body of the innermost loop and whose latest
-    /// pass [`KnownState::run`] has carried out: the state behind them is that behind as many turns of it. The last pass
-    /// of a loop is not among them.
+    /// pass [`KnownState::run`] has carried out: the state behind them is that behind as many turns of it. The last
+    /// pass of a loop is not among them.
     ///
     /// Returns how many passes were carried out one by one; none, with the passes not carried out, if these are more
     /// than `most`.

@@ -1,4 +1,6 @@
-//! Files that have been parsed, kept from one program to the next: programs of a library include the same ones.
+//! Parsed files, kept from one program to the next.
+//!
+//! The programs of a library include the same ones again and again.
 
 use crate::syntax::Node;
 use std::cell::RefCell;
