@@ -41,7 +41,7 @@ use std::sync::Arc;
 /// time.
 const MOST_BLOCKS: u64 = 10_000_000;
 
-/// Maximum number of cycles after which a kernel is followed: half an hour of the machine's time.
+/// Maximum number of cycles along which a kernel is followed: half an hour at 600 MHz.
 const MOST_CYCLES: u64 = 1 << 40;
 
 /// Maximum number of counts that a counter keeps.
